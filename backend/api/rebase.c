@@ -9,7 +9,7 @@ typedef struct rebase_request {
     char from[KEDGE_LIMIT_NAME_BYTES + 1];
     char job[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
     kedge_project source;
-    kedge_rebase rebase;
+    kedge_rebase_job rebase;
 } rebase_request;
 
 /* ---- the request ---- */
@@ -27,7 +27,7 @@ static bool read_place(kedge_api_call *call, kedge_bytes object, kedge_rebase_pl
 static bool read_request(kedge_api_call *call, rebase_request *out)
 {
     kedge_bytes object;
-    kedge_rebase *rebase = &out->rebase;
+    kedge_rebase_job *rebase = &out->rebase;
     if (!kedge_api_body_object(call, &object) ||
         !kedge_api_body_project(call, object, "from_project", out->from) ||
         !kedge_api_body_integer(call, object, "from_version", "from_version", 1,

@@ -22,6 +22,6 @@ kedge_status kedge_dynamodb_stream_enable(kedge_aws_client *client, const char *
  * JSON. KEDGE_CORRUPT: the item is none that the records port has written; KEDGE_UNAVAILABLE
  * "aws-answer-invalid": it is no record of a stream with new images. */
 kedge_status kedge_dynamodb_change_read(const kedge_allocator *allocator, kedge_bytes record,
-                                        kedge_change_batch *batch, kedge_error *error);
+                                        kedge_stream_batch *batch, kedge_error *error);
 
 #endif

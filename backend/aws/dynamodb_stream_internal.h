@@ -45,11 +45,11 @@ kedge_status kedge_dynamodb_stream_run(kedge_dynamodb_stream *self, const char *
 
 /* Adds the changes of a response's Records. */
 kedge_status kedge_dynamodb_stream_records(kedge_bytes response, const kedge_stream_query *query,
-                                           kedge_change_page *page, kedge_error *error);
+                                           kedge_stream_page *page, kedge_error *error);
 
 kedge_status kedge_dynamodb_stream_shards(void *self, kedge_bytes after, uint32_t limit,
                                           kedge_stream_shards *shards, kedge_error *error);
 kedge_status kedge_dynamodb_stream_read(void *self, const kedge_stream_query *query,
-                                        kedge_change_batch *batch, kedge_error *error);
+                                        kedge_stream_batch *batch, kedge_error *error);
 
 #endif

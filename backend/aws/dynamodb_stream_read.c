@@ -104,7 +104,7 @@ static kedge_status ask_for_iterator(kedge_dynamodb_stream *self, const kedge_st
  * closed, and was read to its end. */
 static kedge_status ask_for_records(kedge_dynamodb_stream *self, const kedge_stream_query *query,
                                     char text[KEDGE_DYNAMODB_ITERATOR_SIZE],
-                                    kedge_change_page *page, kedge_error *error)
+                                    kedge_stream_page *page, kedge_error *error)
 {
     kedge_aws_response response = {0};
     kedge_buffer body = kedge_buffer_make(self->allocator);
@@ -129,11 +129,11 @@ static kedge_status ask_for_records(kedge_dynamodb_stream *self, const kedge_str
 }
 
 kedge_status kedge_dynamodb_stream_read(void *context, const kedge_stream_query *query,
-                                        kedge_change_batch *batch, kedge_error *error)
+                                        kedge_stream_batch *batch, kedge_error *error)
 {
     kedge_dynamodb_stream *self = context;
     char text[KEDGE_DYNAMODB_ITERATOR_SIZE];
-    kedge_change_page page = {.records = {.allocator = self->allocator}};
+    kedge_stream_page page = {.records = {.allocator = self->allocator}};
     kedge_status status = kedge_stream_query_check(query, error);
     if (status != KEDGE_OK) return status;
     bool kept = take_iterator(self, query, text);
@@ -154,7 +154,7 @@ kedge_status kedge_dynamodb_stream_read(void *context, const kedge_stream_query 
         keep_iterator(self, query, page.next[0] == '\0' ? position : page.next, text);
     }
     if (status == KEDGE_OK)
-        status = kedge_change_page_finish(&page, query, text[0] == '\0', batch, error);
-    kedge_change_page_free(&page);
+        status = kedge_stream_page_finish(&page, query, text[0] == '\0', batch, error);
+    kedge_stream_page_free(&page);
     return status;
 }

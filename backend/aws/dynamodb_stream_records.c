@@ -5,32 +5,32 @@
 
 #include <string.h>
 
-static bool read_kind(kedge_bytes record, kedge_change_kind *kind)
+static bool read_kind(kedge_bytes record, kedge_stream_change_kind *kind)
 {
     kedge_bytes name;
     if (!kedge_json_member(record, "eventName", &name)) return false;
     if (kedge_json_text_equals(name, "INSERT"))
-        *kind = KEDGE_CHANGE_INSERT;
+        *kind = KEDGE_STREAM_INSERT;
     else if (kedge_json_text_equals(name, "MODIFY"))
-        *kind = KEDGE_CHANGE_MODIFY;
+        *kind = KEDGE_STREAM_MODIFY;
     else if (kedge_json_text_equals(name, "REMOVE"))
-        *kind = KEDGE_CHANGE_REMOVE;
+        *kind = KEDGE_STREAM_REMOVE;
     else
         return false;
     return true;
 }
 
 static kedge_status read_record(kedge_bytes record, const kedge_stream_query *query,
-                                kedge_change_page *page, kedge_error *error)
+                                kedge_stream_page *page, kedge_error *error)
 {
     kedge_bytes change, item, created;
-    kedge_change_kind kind;
+    kedge_stream_change_kind kind;
     double created_s = 0;
     char sequence[KEDGE_STREAM_POSITION_BYTES_MAX + 1];
     if (!read_kind(record, &kind) || !kedge_json_member(record, "dynamodb", &change) ||
         !kedge_json_member_chars(change, "SequenceNumber", sequence, sizeof sequence) ||
         sequence[0] == '\0' ||
-        !kedge_json_member(change, kind == KEDGE_CHANGE_REMOVE ? "Keys" : "NewImage", &item))
+        !kedge_json_member(change, kind == KEDGE_STREAM_REMOVE ? "Keys" : "NewImage", &item))
         return kedge_dynamodb_fail_response("a record of the stream lacks what it must have",
                                             error);
     if (kedge_json_member(change, "ApproximateCreationDateTime", &created))
@@ -38,13 +38,13 @@ static kedge_status read_record(kedge_bytes record, const kedge_stream_query *qu
     if (!(created_s >= 0 && created_s < 1e12)) created_s = 0;
     kedge_status status = kedge_dynamodb_read_item(item, &page->records, error);
     return status == KEDGE_OK
-               ? kedge_change_page_add(page, query, kind, (int64_t)(created_s * 1000),
+               ? kedge_stream_page_add(page, query, kind, (int64_t)(created_s * 1000),
                                        kedge_bytes_of(sequence), error)
                : status;
 }
 
 kedge_status kedge_dynamodb_stream_records(kedge_bytes response, const kedge_stream_query *query,
-                                           kedge_change_page *page, kedge_error *error)
+                                           kedge_stream_page *page, kedge_error *error)
 {
     kedge_bytes list, record;
     if (!kedge_json_member(response, "Records", &list))
@@ -59,12 +59,12 @@ kedge_status kedge_dynamodb_stream_records(kedge_bytes response, const kedge_str
 }
 
 kedge_status kedge_dynamodb_change_read(const kedge_allocator *allocator, kedge_bytes record,
-                                        kedge_change_batch *batch, kedge_error *error)
+                                        kedge_stream_batch *batch, kedge_error *error)
 {
     const kedge_stream_query every = {.limit = 1};
-    kedge_change_page page = {.records = {.allocator = allocator}};
+    kedge_stream_page page = {.records = {.allocator = allocator}};
     kedge_status status = read_record(record, &every, &page, error);
-    if (status == KEDGE_OK) status = kedge_change_page_finish(&page, &every, false, batch, error);
-    kedge_change_page_free(&page);
+    if (status == KEDGE_OK) status = kedge_stream_page_finish(&page, &every, false, batch, error);
+    kedge_stream_page_free(&page);
     return status;
 }

@@ -111,7 +111,7 @@ static kedge_status pass_over(const kedge_effects *effects, const kedge_record_k
     return KEDGE_OK;
 }
 
-static kedge_status apply(const kedge_effects *effects, const kedge_change *change,
+static kedge_status apply(const kedge_effects *effects, const kedge_stream_change *change,
                           kedge_error *error)
 {
     const kedge_record *record = &change->record;
@@ -119,7 +119,7 @@ static kedge_status apply(const kedge_effects *effects, const kedge_change *chan
     bool fits =
         kedge_bytes_start_with(record->key.partition, kedge_effects_pattern.partition_prefix) &&
         kedge_record_attribute(record, KEDGE_LOG_ATTRIBUTE_NAME) != NULL;
-    if (!fits || change->kind == KEDGE_CHANGE_REMOVE) return KEDGE_OK;
+    if (!fits || change->kind == KEDGE_STREAM_REMOVE) return KEDGE_OK;
     if (!read_change(record, &changed)) return pass_over(effects, &record->key);
     kedge_project project = kedge_project_of(effects->backend, &changed.ref);
     kedge_log log = kedge_log_of(&project, changed.log);
@@ -127,7 +127,7 @@ static kedge_status apply(const kedge_effects *effects, const kedge_change *chan
     return kedge_effects_of_entry(effects, &log, &changed.entry, error);
 }
 
-kedge_status kedge_effects_handle(void *context, const kedge_change *changes, size_t count,
+kedge_status kedge_effects_handle(void *context, const kedge_stream_change *changes, size_t count,
                                   size_t *handled, kedge_error *error)
 {
     const kedge_effects *effects = context;

@@ -34,7 +34,7 @@ kedge_status kedge_effects_of_entry(const kedge_effects *effects, const kedge_lo
 
 /* The `handle` of a reader, whose `context` is the effects. It ends at the first change whose
  * effects failed. */
-kedge_status kedge_effects_handle(void *effects, const kedge_change *changes, size_t count,
+kedge_status kedge_effects_handle(void *effects, const kedge_stream_change *changes, size_t count,
                                   size_t *handled, kedge_error *error);
 
 #endif

@@ -56,7 +56,8 @@ static kedge_record_write write_of(const pending_key *key, kedge_write_kind kind
 
 /* ---- writing ---- */
 
-kedge_status kedge_pending_put(const kedge_log *log, const kedge_log_place *at, kedge_error *error)
+kedge_status kedge_pending_snapshot_put(const kedge_log *log, const kedge_log_place *at,
+                                        kedge_error *error)
 {
     const kedge_records *records = log->project->records;
     pending_key key = key_of(log, at);
@@ -67,7 +68,8 @@ kedge_status kedge_pending_put(const kedge_log *log, const kedge_log_place *at, 
     return status == KEDGE_CONFLICT ? KEDGE_OK : status;
 }
 
-kedge_status kedge_pending_save(const kedge_log *log, kedge_pending *pending, kedge_error *error)
+kedge_status kedge_pending_snapshot_save(const kedge_log *log, kedge_pending_snapshot *pending,
+                                         kedge_error *error)
 {
     const kedge_records *records = log->project->records;
     pending_key key = key_of(log, &pending->at);
@@ -94,8 +96,9 @@ kedge_status kedge_pending_save(const kedge_log *log, kedge_pending *pending, ke
     return status;
 }
 
-kedge_status kedge_pending_remove(const kedge_log *log, const kedge_pending *pending,
-                                  kedge_error *error)
+kedge_status kedge_pending_snapshot_remove(const kedge_log *log,
+                                           const kedge_pending_snapshot *pending,
+                                           kedge_error *error)
 {
     const kedge_records *records = log->project->records;
     pending_key key = key_of(log, &pending->at);
@@ -114,8 +117,8 @@ static bool read_number(const kedge_record *record, const char *name, int64_t *v
     return found == NULL || found->type == KEDGE_ATTRIBUTE_NUMBER;
 }
 
-static kedge_status decode(const kedge_log *log, const kedge_record *record, kedge_pending *pending,
-                           kedge_error *error)
+static kedge_status decode(const kedge_log *log, const kedge_record *record,
+                           kedge_pending_snapshot *pending, kedge_error *error)
 {
     const kedge_attribute *owner = kedge_record_attribute(record, "owner");
     const kedge_attribute *progress = kedge_record_attribute(record, "progress");
@@ -143,8 +146,8 @@ static kedge_status decode(const kedge_log *log, const kedge_record *record, ked
     return kedge_buffer_status(&pending->progress, error);
 }
 
-kedge_status kedge_pending_first(const kedge_log *log, bool consistent, kedge_pending *pending,
-                                 kedge_error *error)
+kedge_status kedge_pending_snapshot_first(const kedge_log *log, bool consistent,
+                                          kedge_pending_snapshot *pending, kedge_error *error)
 {
     const kedge_records *records = log->project->records;
     kedge_log_key partition = partition_of(log);

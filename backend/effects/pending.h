@@ -14,24 +14,27 @@
 #define KEDGE_PENDING_OWNER_HEX          33
 #define KEDGE_PENDING_PROGRESS_BYTES_MAX 262144
 
-typedef struct kedge_pending {
+typedef struct kedge_pending_snapshot {
     kedge_log_place at;
     char owner[KEDGE_PENDING_OWNER_HEX]; /* "": nobody is at it */
     int64_t since_ms;
     int64_t revision;
     kedge_buffer progress; /* what its snapshot can be gone on with; made by the caller */
-} kedge_pending;
+} kedge_pending_snapshot;
 
 /* Puts the item of an entry, unless it is there. */
-kedge_status kedge_pending_put(const kedge_log *log, const kedge_log_place *at, kedge_error *error);
+kedge_status kedge_pending_snapshot_put(const kedge_log *log, const kedge_log_place *at,
+                                        kedge_error *error);
 /* The first item of the log. KEDGE_NOT_FOUND: there is none. */
-kedge_status kedge_pending_first(const kedge_log *log, bool consistent, kedge_pending *pending,
-                                 kedge_error *error);
+kedge_status kedge_pending_snapshot_first(const kedge_log *log, bool consistent,
+                                          kedge_pending_snapshot *pending, kedge_error *error);
 /* Writes the item over the revision that it has, and counts that up. KEDGE_CONFLICT: it was
  * changed or removed. */
-kedge_status kedge_pending_save(const kedge_log *log, kedge_pending *pending, kedge_error *error);
+kedge_status kedge_pending_snapshot_save(const kedge_log *log, kedge_pending_snapshot *pending,
+                                         kedge_error *error);
 /* Removes the item of this revision. KEDGE_CONFLICT: as above. */
-kedge_status kedge_pending_remove(const kedge_log *log, const kedge_pending *pending,
-                                  kedge_error *error);
+kedge_status kedge_pending_snapshot_remove(const kedge_log *log,
+                                           const kedge_pending_snapshot *pending,
+                                           kedge_error *error);
 
 #endif

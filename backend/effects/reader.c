@@ -253,7 +253,7 @@ static void move_to(kedge_checkpoint *checkpoint, kedge_bytes position)
 
 /* Moves the checkpoint behind what was handled. */
 static kedge_status advance(round_work *work, kedge_checkpoint *checkpoint,
-                            const kedge_change_batch *batch, size_t handled, kedge_error *error)
+                            const kedge_stream_batch *batch, size_t handled, kedge_error *error)
 {
     bool all = handled == batch->count;
     if (!all && handled == 0) return KEDGE_OK;
@@ -274,7 +274,7 @@ static kedge_status advance(round_work *work, kedge_checkpoint *checkpoint,
 }
 
 static kedge_status handle(round_work *work, kedge_checkpoint *checkpoint,
-                           const kedge_change_batch *batch, kedge_error *error)
+                           const kedge_stream_batch *batch, kedge_error *error)
 {
     const kedge_stream_reader_options *options = work->options;
     size_t handled = 0;
@@ -295,7 +295,7 @@ static kedge_status handle(round_work *work, kedge_checkpoint *checkpoint,
 static kedge_status read_shard(round_work *work, kedge_checkpoint *checkpoint, kedge_error *error)
 {
     const kedge_stream_reader_options *options = work->options;
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     const kedge_stream_query query = {.shard = checkpoint->shard,
                                       .position = kedge_bytes_of(checkpoint->position),
                                       .limit = options->batch,
@@ -311,7 +311,7 @@ static kedge_status read_shard(round_work *work, kedge_checkpoint *checkpoint, k
     }
     work->round->shards++;
     status = handle(work, checkpoint, &batch, error);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     return status;
 }
 

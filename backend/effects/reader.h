@@ -48,7 +48,7 @@ typedef struct kedge_stream_reader_options {
     uint32_t batch;   /* 0: KEDGE_READER_BATCH */
     /* Takes changes in order, and tells how many of them, from the first on, it has dealt with; the
      * others come again. With fewer than `count` it says why by its status. */
-    kedge_status (*handle)(void *context, const kedge_change *changes, size_t count,
+    kedge_status (*handle)(void *context, const kedge_stream_change *changes, size_t count,
                            size_t *handled, kedge_error *error);
     /* Called behind the record about it. May be NULL. */
     void (*expired)(void *context, const kedge_stream_expired *expired);

@@ -42,7 +42,7 @@ static kedge_status send(const kedge_log *log, const kedge_queue *queue, kedge_e
 kedge_status kedge_snapshot_request(const kedge_log *log, const kedge_queue *queue,
                                     const kedge_log_place *at, kedge_error *error)
 {
-    kedge_status status = kedge_pending_put(log, at, error);
+    kedge_status status = kedge_pending_snapshot_put(log, at, error);
     return status == KEDGE_OK ? send(log, queue, error) : status;
 }
 
@@ -67,7 +67,7 @@ typedef struct work_on_log {
     kedge_project project;
     kedge_log log;
     int64_t deadline_ms;
-    kedge_pending pending;
+    kedge_pending_snapshot pending;
     bool taken;   /* `pending` is ours */
     bool lost;    /* it went to another */
     bool done;    /* none is pending any more */
@@ -89,9 +89,9 @@ static bool is_late(const work_on_log *work)
 static kedge_status find_first(work_on_log *work, bool consistent, kedge_error *error)
 {
     kedge_status status = KEDGE_NOT_FOUND;
-    if (!consistent) status = kedge_pending_first(&work->log, false, &work->pending, NULL);
+    if (!consistent) status = kedge_pending_snapshot_first(&work->log, false, &work->pending, NULL);
     if (status == KEDGE_NOT_FOUND)
-        status = kedge_pending_first(&work->log, true, &work->pending, error);
+        status = kedge_pending_snapshot_first(&work->log, true, &work->pending, error);
     return status;
 }
 
@@ -117,7 +117,7 @@ static kedge_status take_first(work_on_log *work, bool *busy, kedge_error *error
         if (*busy) return KEDGE_OK;
         kedge_random_hex(work->environment, (KEDGE_PENDING_OWNER_HEX - 1) / 2, work->pending.owner);
         work->pending.since_ms = wall_ms(work);
-        status = kedge_pending_save(&work->log, &work->pending, error);
+        status = kedge_pending_snapshot_save(&work->log, &work->pending, error);
         work->taken = status == KEDGE_OK;
     }
     return work->done ? KEDGE_OK : status;
@@ -160,7 +160,7 @@ static kedge_status note_lost(work_on_log *work, kedge_status status)
 
 static kedge_status save(work_on_log *work, kedge_error *error)
 {
-    return note_lost(work, kedge_pending_save(&work->log, &work->pending, error));
+    return note_lost(work, kedge_pending_snapshot_save(&work->log, &work->pending, error));
 }
 
 /* Gives the item back, so that the next worker need not wait. When that fails, it waits. */
@@ -179,7 +179,7 @@ static kedge_status finish(work_on_log *work, kedge_error *error)
     /* The entry was truncated meanwhile, or its segment archived. */
     if (status == KEDGE_NOT_FOUND || status == KEDGE_REJECTED) status = KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    return note_lost(work, kedge_pending_remove(&work->log, &work->pending, error));
+    return note_lost(work, kedge_pending_snapshot_remove(&work->log, &work->pending, error));
 }
 
 /* Piece by piece, until it is complete, or there is no time for another piece. */
@@ -206,7 +206,7 @@ static kedge_status refuse(work_on_log *work, const kedge_error *why, kedge_erro
     const kedge_snapshot_worker *worker = work->worker;
     if (worker->refused != NULL)
         worker->refused(worker->refused_context, &work->log, &work->pending.at, why);
-    return note_lost(work, kedge_pending_remove(&work->log, &work->pending, error));
+    return note_lost(work, kedge_pending_snapshot_remove(&work->log, &work->pending, error));
 }
 
 /* `settled`: the item is removed, or another's. */
@@ -224,7 +224,7 @@ static kedge_status make_first(work_on_log *work, bool *settled, kedge_error *er
     /* Also for a snapshot that was there: Last Snapshot may not have moved to it yet. */
     if (status == KEDGE_OK && complete && !work->lost) status = finish(work, error);
     if (status == KEDGE_OK && gone)
-        status = note_lost(work, kedge_pending_remove(&work->log, &work->pending, error));
+        status = note_lost(work, kedge_pending_snapshot_remove(&work->log, &work->pending, error));
     /* Behind a complete one the progress is an id: what was saved before it stays. */
     if (status != KEDGE_OK && !complete && !work->refused) (void)hand_over(work, NULL);
     *settled = complete || gone || work->refused;

@@ -38,7 +38,7 @@ static bool is_origin(const char *text)
     return *host != '\0' && host[strcspn(host, "/?#@, \t")] == '\0';
 }
 
-kedge_status kedge_origins_check(const kedge_origins *origins, kedge_error *error)
+kedge_status kedge_cors_origins_check(const kedge_cors_origins *origins, kedge_error *error)
 {
     for (size_t i = 0; i < origins->allowed_count; i++) {
         if (is_origin(origins->allowed[i])) continue;
@@ -51,7 +51,7 @@ kedge_status kedge_origins_check(const kedge_origins *origins, kedge_error *erro
     return KEDGE_OK;
 }
 
-bool kedge_origins_allow(const kedge_origins *origins, const char *origin)
+bool kedge_cors_origins_allow(const kedge_cors_origins *origins, const char *origin)
 {
     if (origins->open && kedge_origin_is_loopback(origin)) return true;
     for (size_t i = 0; i < origins->allowed_count; i++) {

@@ -6,11 +6,11 @@
 
 #define KEDGE_ORIGINS_MAX 64
 
-typedef struct kedge_origins {
+typedef struct kedge_cors_origins {
     bool open; /* loopback origins are allowed; Host must be loopback (against DNS rebinding) */
     const char *allowed[KEDGE_ORIGINS_MAX]; /* "https://app.example.com"; borrowed */
     size_t allowed_count;
-} kedge_origins;
+} kedge_cors_origins;
 
 /* "http://localhost:3000", "http://127.0.0.1", "http://[::1]:8080": scheme, loopback host, port. */
 bool kedge_origin_is_loopback(const char *origin);
@@ -19,8 +19,8 @@ bool kedge_host_is_loopback(const char *host);
 /* Each one that is allowed must be as a browser sends it: "scheme://host" or "scheme://host:port"
  * (RFC 6454); KEDGE_INVALID_ARGUMENT "origin-invalid" names the first that is not, and would never
  * match. */
-kedge_status kedge_origins_check(const kedge_origins *origins, kedge_error *error);
+kedge_status kedge_cors_origins_check(const kedge_cors_origins *origins, kedge_error *error);
 /* Whether a page of this origin may read responses. */
-bool kedge_origins_allow(const kedge_origins *origins, const char *origin);
+bool kedge_cors_origins_allow(const kedge_cors_origins *origins, const char *origin);
 
 #endif

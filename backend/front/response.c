@@ -23,11 +23,11 @@ void kedge_response_headers(const kedge_api_response *response, kedge_header_fun
     add(context, "X-Content-Type-Options", "nosniff");
 }
 
-void kedge_response_cors(const kedge_origins *origins, const char *origin, const char *method,
+void kedge_response_cors(const kedge_cors_origins *origins, const char *origin, const char *method,
                          kedge_header_function add, void *context)
 {
     add(context, "Vary", "Origin, Accept-Encoding");
-    if (!origin || !kedge_origins_allow(origins, origin)) return;
+    if (!origin || !kedge_cors_origins_allow(origins, origin)) return;
     add(context, "Access-Control-Allow-Origin", origin);
     add(context, "Access-Control-Expose-Headers", "Retry-After, Content-Range, Kedge-Cost");
     if (strcmp(method, "OPTIONS") != 0) return;

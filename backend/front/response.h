@@ -13,7 +13,7 @@ void kedge_response_headers(const kedge_api_response *response, kedge_header_fun
                             void *context);
 /* Those of CORS; they stand on errors too, else a page cannot read them. `origin` is the request's
  * header, or NULL. */
-void kedge_response_cors(const kedge_origins *origins, const char *origin, const char *method,
+void kedge_response_cors(const kedge_cors_origins *origins, const char *origin, const char *method,
                          kedge_header_function add, void *context);
 
 /* Kedge-Cost: what the response would cost on AWS, as in the log. */

@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-struct kedge_connection {
-    kedge_connection *next;
-    kedge_connection *previous;
+struct kedge_server_connection {
+    kedge_server_connection *next;
+    kedge_server_connection *previous;
     int socket;
     int64_t due_ms; /* or KEDGE_CONNECTION_UNHURRIED */
 };
@@ -15,7 +15,7 @@ struct kedge_connection {
 struct kedge_connections {
     const kedge_environment *environment;
     pthread_mutex_t mutex;
-    kedge_connection *first;
+    kedge_server_connection *first;
 };
 
 kedge_connections *kedge_connections_new(const kedge_environment *environment)
@@ -41,10 +41,10 @@ static int64_t due_in(const kedge_connections *connections, int64_t within_ms)
     return environment->monotonic_ms(environment->context) + within_ms;
 }
 
-kedge_connection *kedge_connection_opened(kedge_connections *connections, int socket,
-                                          int64_t within_ms)
+kedge_server_connection *kedge_server_connection_opened(kedge_connections *connections, int socket,
+                                                        int64_t within_ms)
 {
-    kedge_connection *connection =
+    kedge_server_connection *connection =
         kedge_allocate(connections->environment->allocator, sizeof *connection);
     if (!connection) {
         shutdown(socket, SHUT_RDWR);
@@ -60,7 +60,8 @@ kedge_connection *kedge_connection_opened(kedge_connections *connections, int so
     return connection;
 }
 
-void kedge_connection_closed(kedge_connections *connections, kedge_connection *connection)
+void kedge_server_connection_closed(kedge_connections *connections,
+                                    kedge_server_connection *connection)
 {
     if (!connection) return;
     pthread_mutex_lock(&connections->mutex);
@@ -74,8 +75,8 @@ void kedge_connection_closed(kedge_connections *connections, kedge_connection *c
     kedge_release(connections->environment->allocator, connection);
 }
 
-void kedge_connection_due(kedge_connections *connections, kedge_connection *connection,
-                          int64_t within_ms)
+void kedge_server_connection_due(kedge_connections *connections,
+                                 kedge_server_connection *connection, int64_t within_ms)
 {
     if (!connection) return;
     int64_t due_ms = due_in(connections, within_ms);
@@ -89,7 +90,7 @@ void kedge_connections_cut_late(kedge_connections *connections)
     const kedge_environment *environment = connections->environment;
     int64_t now = environment->monotonic_ms(environment->context);
     pthread_mutex_lock(&connections->mutex);
-    for (kedge_connection *at = connections->first; at; at = at->next) {
+    for (kedge_server_connection *at = connections->first; at; at = at->next) {
         if (at->due_ms == KEDGE_CONNECTION_UNHURRIED || now < at->due_ms) continue;
         shutdown(at->socket, SHUT_RDWR);
         at->due_ms = KEDGE_CONNECTION_UNHURRIED;

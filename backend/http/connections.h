@@ -13,19 +13,20 @@
 #define KEDGE_CONNECTION_UNHURRIED (-1)
 
 typedef struct kedge_connections kedge_connections;
-typedef struct kedge_connection kedge_connection;
+typedef struct kedge_server_connection kedge_server_connection;
 
 /* NULL: no memory. */
 kedge_connections *kedge_connections_new(const kedge_environment *environment);
 void kedge_connections_free(kedge_connections *connections); /* after the daemon has stopped */
 
-/* The socket must stay open until kedge_connection_closed. Without memory for a deadline the socket
- * is shut at once, and NULL returned, which the functions below take. */
-kedge_connection *kedge_connection_opened(kedge_connections *connections, int socket,
-                                          int64_t within_ms);
-void kedge_connection_closed(kedge_connections *connections, kedge_connection *connection);
-void kedge_connection_due(kedge_connections *connections, kedge_connection *connection,
-                          int64_t within_ms);
+/* The socket must stay open until kedge_server_connection_closed. Without memory for a deadline the
+ * socket is shut at once, and NULL is returned, which the functions below take. */
+kedge_server_connection *kedge_server_connection_opened(kedge_connections *connections, int socket,
+                                                        int64_t within_ms);
+void kedge_server_connection_closed(kedge_connections *connections,
+                                    kedge_server_connection *connection);
+void kedge_server_connection_due(kedge_connections *connections,
+                                 kedge_server_connection *connection, int64_t within_ms);
 /* Shuts those that are late; called by the clock. */
 void kedge_connections_cut_late(kedge_connections *connections);
 

@@ -61,7 +61,7 @@ static void set_deadline(kedge_exchange_context *context, struct MHD_Connection 
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    if (info) kedge_connection_due(context->connections, info->socket_context, within_ms);
+    if (info) kedge_server_connection_due(context->connections, info->socket_context, within_ms);
 }
 
 void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Connection *connection)

@@ -26,7 +26,7 @@ typedef struct kedge_exchange_context {
     const kedge_environment *environment;
     _Atomic(kedge_backend *) backend; /* NULL until it serves */
     kedge_auth *auth;
-    kedge_origins *origins;
+    kedge_cors_origins *origins;
     kedge_logger *log;
     void (*write_metrics)(void *context, kedge_buffer *out);
     void *write_metrics_context;

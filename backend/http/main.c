@@ -45,7 +45,7 @@ typedef struct kedge_arguments {
     const char *new_clients;
     bool open;
     bool cost_header;
-    kedge_origins origins;
+    kedge_cors_origins origins;
 } kedge_arguments;
 
 /* What the arguments mean. */
@@ -153,7 +153,7 @@ static const char **find_option(kedge_arguments *arguments, const char *name)
     }
     const char **stores = kedge_stores_option(&arguments->stores, name);
     if (stores) return stores;
-    kedge_origins *origins = &arguments->origins;
+    kedge_cors_origins *origins = &arguments->origins;
     if (strcmp(name, "--origin") == 0 && origins->allowed_count < KEDGE_ORIGINS_MAX) {
         return &origins->allowed[origins->allowed_count++];
     }
@@ -200,7 +200,7 @@ static kedge_status parse_arguments(int argc, char **argv, kedge_arguments *argu
                           "and --algorithms");
     }
     arguments->origins.open = arguments->open;
-    return kedge_origins_check(&arguments->origins, error);
+    return kedge_cors_origins_check(&arguments->origins, error);
 }
 
 /* "127.0.0.1:7420" or "[::1]:7420". */

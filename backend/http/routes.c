@@ -46,11 +46,12 @@ static void run_api(kedge_exchange *exchange, kedge_backend *backend, const char
 /* In open mode a web page of another site, or a name rebound to loopback, is refused. */
 static bool check_open_mode(kedge_exchange *exchange)
 {
-    const kedge_origins *origins = exchange->context->origins;
+    const kedge_cors_origins *origins = exchange->context->origins;
     if (!origins->open) return true;
     const char *host = kedge_exchange_header(exchange, "Host");
     const char *origin = kedge_exchange_header(exchange, "Origin");
-    if (host && kedge_host_is_loopback(host) && (!origin || kedge_origins_allow(origins, origin))) {
+    if (host && kedge_host_is_loopback(host) &&
+        (!origin || kedge_cors_origins_allow(origins, origin))) {
         return true;
     }
     kedge_exchange_problem(

@@ -61,11 +61,11 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         int socket =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        *socket_context =
-            kedge_connection_opened(exchanges->connections, socket, exchanges->request_timeout_ms);
+        *socket_context = kedge_server_connection_opened(exchanges->connections, socket,
+                                                         exchanges->request_timeout_ms);
         atomic_fetch_add(&exchanges->metrics.connections, 1);
     } else {
-        kedge_connection_closed(exchanges->connections, *socket_context);
+        kedge_server_connection_closed(exchanges->connections, *socket_context);
         atomic_fetch_sub(&exchanges->metrics.connections, 1);
     }
 }

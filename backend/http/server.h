@@ -56,7 +56,7 @@ typedef struct kedge_server_options {
     uint32_t request_timeout_s; /* KEDGE_SERVER_REQUEST_TIMEOUT_S, or what the operator wants */
     uint32_t ping_s;            /* KEDGE_SERVER_PING_S, or less for an impatient proxy */
     kedge_auth *auth;
-    kedge_origins *origins;
+    kedge_cors_origins *origins;
     kedge_logger *log;
     /* Appends to GET /v1/metrics; NULL: nothing. */
     void (*write_metrics)(void *context, kedge_buffer *out);

@@ -47,7 +47,7 @@ static bool has_time(const stream_batch *batch)
 /* An item that nobody of Kedge has written must not hold up the shard. */
 static kedge_status handle(stream_batch *batch, kedge_bytes record, kedge_error *error)
 {
-    kedge_change_batch changes = {0};
+    kedge_stream_batch changes = {0};
     size_t handled;
     kedge_error failure = {0};
     kedge_status status = kedge_dynamodb_change_read(batch->lambda->environment->allocator, record,
@@ -55,7 +55,7 @@ static kedge_status handle(stream_batch *batch, kedge_bytes record, kedge_error 
     if (status == KEDGE_OK)
         status = kedge_effects_handle(&batch->effects, changes.changes, changes.count, &handled,
                                       &failure);
-    kedge_change_batch_free(&changes);
+    kedge_stream_batch_free(&changes);
     if (status == KEDGE_CORRUPT) {
         note_passed(batch->lambda->log, &failure);
         return KEDGE_OK;

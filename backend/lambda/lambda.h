@@ -37,7 +37,7 @@ typedef struct kedge_lambda {
     kedge_logger *log;
     kedge_backend *backend;
     kedge_auth *auth; /* NULL: the function has no key set, and answers no requests */
-    const kedge_origins *origins;
+    const kedge_cors_origins *origins;
     bool cost_header; /* responses tell what they cost */
     kedge_queued *queued;
     kedge_queue queue;     /* vtable NULL: none */

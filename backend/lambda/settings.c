@@ -117,7 +117,7 @@ static kedge_status read_origins(const kedge_allocator *allocator, kedge_setting
                                  kedge_error *error)
 {
     const char *text = variable("KEDGE_ORIGINS");
-    kedge_origins *origins = &settings->origins;
+    kedge_cors_origins *origins = &settings->origins;
     if (text == NULL) return KEDGE_OK;
     settings->origin_text = kedge_copy_text(allocator, kedge_bytes_of(text));
     if (settings->origin_text == NULL) return kedge_fail_no_memory(error);
@@ -130,7 +130,7 @@ static kedge_status read_origins(const kedge_allocator *allocator, kedge_setting
         at = strchr(at, ',');
         if (at != NULL) *at++ = '\0';
     }
-    return kedge_origins_check(origins, error);
+    return kedge_cors_origins_check(origins, error);
 }
 
 static kedge_status read_log_level(kedge_settings *settings, kedge_error *error)

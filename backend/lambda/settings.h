@@ -45,7 +45,7 @@ typedef struct kedge_settings {
     const char *algorithms;
     char *mutators; /* path */
     char *origin_text;
-    kedge_origins origins; /* borrow from origin_text */
+    kedge_cors_origins origins; /* borrow from origin_text */
     kedge_logger_level log_level;
     bool cost_header;
 } kedge_settings;

@@ -51,8 +51,8 @@ bool kedge_memory_changes_reserve(kedge_memory_changes *changes, size_t count)
 }
 
 kedge_memory_change *kedge_memory_change_make(const kedge_memory_changes *changes,
-                                              kedge_change_kind kind, const kedge_record_key *key,
-                                              kedge_bytes attributes)
+                                              kedge_stream_change_kind kind,
+                                              const kedge_record_key *key, kedge_bytes attributes)
 {
     const kedge_environment *environment = changes->environment;
     size_t size = key->partition.size + key->sort.size + attributes.size + 3;

@@ -11,7 +11,7 @@
 
 typedef struct kedge_memory_change {
     uint64_t sequence; /* 1, 2, 3… over all shards */
-    kedge_change_kind kind;
+    kedge_stream_change_kind kind;
     int64_t at_ms;
     kedge_record_key key;
     kedge_bytes attributes; /* in the compact form */
@@ -47,8 +47,8 @@ void kedge_memory_changes_free(kedge_memory_changes *changes); /* NULL is allowe
 bool kedge_memory_changes_reserve(kedge_memory_changes *changes, size_t count);
 /* A change that has no place yet; release it, or add it. NULL: no memory. */
 kedge_memory_change *kedge_memory_change_make(const kedge_memory_changes *changes,
-                                              kedge_change_kind kind, const kedge_record_key *key,
-                                              kedge_bytes attributes);
+                                              kedge_stream_change_kind kind,
+                                              const kedge_record_key *key, kedge_bytes attributes);
 /* Cannot fail: there is room. */
 void kedge_memory_changes_add(kedge_memory_changes *changes, kedge_memory_change *change);
 

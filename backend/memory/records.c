@@ -214,13 +214,13 @@ static kedge_memory_change *make_change(const memory_records *self, const kedge_
     bool exists = find(self, key, &place) != NULL;
     bool put = write->kind == KEDGE_WRITE_PUT;
     if (self->changes == NULL || write->kind == KEDGE_WRITE_CHECK || (!put && !exists)) return NULL;
-    kedge_change_kind kind = exists ? KEDGE_CHANGE_MODIFY : KEDGE_CHANGE_INSERT;
+    kedge_stream_change_kind kind = exists ? KEDGE_STREAM_MODIFY : KEDGE_STREAM_INSERT;
     kedge_record none = {.key = *key};
     kedge_buffer empty = kedge_buffer_make(self->allocator);
     if (!put) kedge_record_encode(&none, &empty);
     kedge_memory_change *change = NULL;
     if (kedge_buffer_status(&empty, NULL) == KEDGE_OK)
-        change = kedge_memory_change_make(self->changes, put ? kind : KEDGE_CHANGE_REMOVE, key,
+        change = kedge_memory_change_make(self->changes, put ? kind : KEDGE_STREAM_REMOVE, key,
                                           put ? fresh->attributes : kedge_buffer_bytes(&empty));
     kedge_buffer_free(&empty);
     *failed = change == NULL;

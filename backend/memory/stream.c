@@ -53,20 +53,20 @@ static kedge_status stream_shards(void *context, kedge_bytes after, uint32_t lim
 /* ---- reading ---- */
 
 static kedge_status add_change(const kedge_memory_change *change, const kedge_stream_query *query,
-                               kedge_change_page *page, kedge_error *error)
+                               kedge_stream_page *page, kedge_error *error)
 {
     char position[KEDGE_STREAM_SEQUENCE_SIZE];
     kedge_stream_sequence_write(change->sequence, position);
     kedge_status status =
         kedge_record_page_add(&page->records, &change->key, change->attributes, error);
-    return status == KEDGE_OK ? kedge_change_page_add(page, query, change->kind, change->at_ms,
+    return status == KEDGE_OK ? kedge_stream_page_add(page, query, change->kind, change->at_ms,
                                                       kedge_bytes_of(position), error)
                               : status;
 }
 
 static kedge_status fill_page(const kedge_memory_changes *self, const kedge_memory_shard *shard,
                               const kedge_stream_query *query, uint64_t behind,
-                              kedge_change_page *page, bool *ended, kedge_error *error)
+                              kedge_stream_page *page, bool *ended, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     size_t i = 0;
@@ -84,7 +84,7 @@ static kedge_status fill_page(const kedge_memory_changes *self, const kedge_memo
 
 /* With the mutex held. */
 static kedge_status read_shard(const kedge_memory_changes *self, const kedge_stream_query *query,
-                               kedge_change_page *page, bool *ended, kedge_error *error)
+                               kedge_stream_page *page, bool *ended, kedge_error *error)
 {
     size_t place = place_behind(self, kedge_bytes_of(query->shard));
     if (place == 0) return kedge_stream_fail_trimmed(query->shard, query->position, error);
@@ -103,18 +103,18 @@ static kedge_status read_shard(const kedge_memory_changes *self, const kedge_str
 }
 
 static kedge_status stream_read(void *context, const kedge_stream_query *query,
-                                kedge_change_batch *batch, kedge_error *error)
+                                kedge_stream_batch *batch, kedge_error *error)
 {
     kedge_memory_changes *self = context;
-    kedge_change_page page = {.records = {.allocator = self->environment->allocator}};
+    kedge_stream_page page = {.records = {.allocator = self->environment->allocator}};
     bool ended = false;
     kedge_status status = kedge_stream_query_check(query, error);
     if (status != KEDGE_OK) return status;
     pthread_mutex_lock(self->mutex);
     status = read_shard(self, query, &page, &ended, error);
     pthread_mutex_unlock(self->mutex);
-    if (status == KEDGE_OK) status = kedge_change_page_finish(&page, query, ended, batch, error);
-    kedge_change_page_free(&page);
+    if (status == KEDGE_OK) status = kedge_stream_page_finish(&page, query, ended, batch, error);
+    kedge_stream_page_free(&page);
     return status;
 }
 

@@ -350,7 +350,7 @@ static kedge_status shards(void *self, kedge_bytes after, uint32_t limit,
 }
 
 static kedge_status read_changes(void *self, const kedge_stream_query *wanted,
-                                 kedge_change_batch *batch, kedge_error *error)
+                                 kedge_stream_batch *batch, kedge_error *error)
 {
     kedge_meter *meter = self;
     const kedge_stream *stream = &meter->stream;

@@ -12,10 +12,10 @@ void kedge_stream_shards_free(kedge_stream_shards *shards)
     *shards = (kedge_stream_shards){0};
 }
 
-void kedge_change_batch_free(kedge_change_batch *batch)
+void kedge_stream_batch_free(kedge_stream_batch *batch)
 {
     if (batch->memory_free != NULL) batch->memory_free(batch->memory);
-    *batch = (kedge_change_batch){0};
+    *batch = (kedge_stream_batch){0};
 }
 
 /* ---- checks ---- */
@@ -170,11 +170,12 @@ void kedge_shard_page_free(kedge_shard_page *page)
 
 /* ---- batches of changes ---- */
 
-static bool reserve(kedge_change_page *page)
+static bool reserve(kedge_stream_page *page)
 {
     if (page->records.count <= page->capacity) return true;
     size_t capacity = page->capacity == 0 ? 4 : page->capacity * 2;
-    kedge_change *changes = kedge_arena_take_array(page->records.arena, capacity, sizeof *changes);
+    kedge_stream_change *changes =
+        kedge_arena_take_array(page->records.arena, capacity, sizeof *changes);
     if (changes == NULL) return false;
     if (page->capacity > 0) memcpy(changes, page->changes, page->capacity * sizeof *changes);
     page->changes = changes;
@@ -182,14 +183,14 @@ static bool reserve(kedge_change_page *page)
     return true;
 }
 
-kedge_status kedge_change_page_add(kedge_change_page *page, const kedge_stream_query *query,
-                                   kedge_change_kind kind, int64_t at_ms, kedge_bytes position,
-                                   kedge_error *error)
+kedge_status kedge_stream_page_add(kedge_stream_page *page, const kedge_stream_query *query,
+                                   kedge_stream_change_kind kind, int64_t at_ms,
+                                   kedge_bytes position, kedge_error *error)
 {
     kedge_record_page *records = &page->records;
     size_t at = records->count - 1;
-    kedge_change change = {.kind = kind, .at_ms = at_ms};
-    if (kind == KEDGE_CHANGE_REMOVE) records->records[at].attribute_count = 0;
+    kedge_stream_change change = {.kind = kind, .at_ms = at_ms};
+    if (kind == KEDGE_STREAM_REMOVE) records->records[at].attribute_count = 0;
     if (!reserve(page) || !kedge_arena_copy(records->arena, position, &change.position))
         return kedge_fail_no_memory(error);
     memcpy(page->next, change.position.data, position.size + 1);
@@ -199,8 +200,8 @@ kedge_status kedge_change_page_add(kedge_change_page *page, const kedge_stream_q
     return KEDGE_OK;
 }
 
-kedge_status kedge_change_page_finish(kedge_change_page *page, const kedge_stream_query *query,
-                                      bool ended, kedge_change_batch *batch, kedge_error *error)
+kedge_status kedge_stream_page_finish(kedge_stream_page *page, const kedge_stream_query *query,
+                                      bool ended, kedge_stream_batch *batch, kedge_error *error)
 {
     kedge_record_page *records = &page->records;
     bool stays = page->next[0] == '\0';
@@ -210,19 +211,19 @@ kedge_status kedge_change_page_finish(kedge_change_page *page, const kedge_strea
         return kedge_fail_no_memory(error);
     for (size_t i = 0; i < records->count; i++)
         page->changes[i].record = records->records[i];
-    *batch = (kedge_change_batch){.changes = page->changes,
+    *batch = (kedge_stream_batch){.changes = page->changes,
                                   .count = records->count,
                                   .next = next,
                                   .ended = ended,
                                   .idle = page->looked_at == 0,
                                   .memory = records->arena,
                                   .memory_free = kedge_arena_delete};
-    *page = (kedge_change_page){.records = {.allocator = records->allocator}};
+    *page = (kedge_stream_page){.records = {.allocator = records->allocator}};
     return KEDGE_OK;
 }
 
-void kedge_change_page_free(kedge_change_page *page)
+void kedge_stream_page_free(kedge_stream_page *page)
 {
     kedge_record_page_free(&page->records);
-    *page = (kedge_change_page){.records = {.allocator = page->records.allocator}};
+    *page = (kedge_stream_page){.records = {.allocator = page->records.allocator}};
 }

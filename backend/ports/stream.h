@@ -49,19 +49,19 @@ typedef struct kedge_stream_shards {
 
 void kedge_stream_shards_free(kedge_stream_shards *shards);
 
-typedef enum kedge_change_kind {
-    KEDGE_CHANGE_INSERT, /* there was no record under the key */
-    KEDGE_CHANGE_MODIFY,
-    KEDGE_CHANGE_REMOVE
-} kedge_change_kind;
+typedef enum kedge_stream_change_kind {
+    KEDGE_STREAM_INSERT, /* there was no record under the key */
+    KEDGE_STREAM_MODIFY,
+    KEDGE_STREAM_REMOVE
+} kedge_stream_change_kind;
 
-typedef struct kedge_change {
-    kedge_change_kind kind;
+typedef struct kedge_stream_change {
+    kedge_stream_change_kind kind;
     kedge_record record;  /* as it was written; of a removal the key alone */
     int64_t at_ms;        /* about when it was written, by the store's clock; in whole seconds on
                             DynamoDB */
     kedge_bytes position; /* behind this change */
-} kedge_change;
+} kedge_stream_change;
 
 /* What a reader wants to see: records whose partition key starts with `partition_prefix` (empty:
  * any), and which have the attribute (NULL: any; a removal has none). */
@@ -82,9 +82,9 @@ typedef struct kedge_stream_query {
     size_t pattern_count;
 } kedge_stream_query;
 
-/* Changes that a read gave, with their memory. Start from {0}; kedge_change_batch_free. */
-typedef struct kedge_change_batch {
-    kedge_change *changes;
+/* Changes that a read gave, with their memory. Start from {0}; kedge_stream_batch_free. */
+typedef struct kedge_stream_batch {
+    kedge_stream_change *changes;
     size_t count;
     /* Where the next read goes on: behind all that were looked at. It is the query's own position
      * when there was nothing to look at; so a batch of a `newest` read whose `next` is empty is
@@ -94,9 +94,9 @@ typedef struct kedge_change_batch {
     bool idle;  /* nothing was there to look at */
     void *memory;
     void (*memory_free)(void *memory);
-} kedge_change_batch;
+} kedge_stream_batch;
 
-void kedge_change_batch_free(kedge_change_batch *batch);
+void kedge_stream_batch_free(kedge_stream_batch *batch);
 
 typedef struct kedge_stream_vtable {
     /* must. Up to `limit` (1 to 100) shards behind the shard `after` (empty: from the first), in an
@@ -105,7 +105,7 @@ typedef struct kedge_stream_vtable {
                            kedge_stream_shards *shards, kedge_error *error);
     /* must. Changes of one shard in order. An empty batch is KEDGE_OK; it may also come when there
      * is more. */
-    kedge_status (*read)(void *self, const kedge_stream_query *query, kedge_change_batch *batch,
+    kedge_status (*read)(void *self, const kedge_stream_query *query, kedge_stream_batch *batch,
                          kedge_error *error);
     /* must. */
     void (*close)(void *self);

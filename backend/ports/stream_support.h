@@ -45,21 +45,21 @@ void kedge_shard_page_free(kedge_shard_page *page); /* what was not finished */
 
 /* A batch under construction; start from {0} with `records.allocator` set. The n-th record of
  * `records` is that of the n-th change. */
-typedef struct kedge_change_page {
+typedef struct kedge_stream_page {
     kedge_record_page records;
-    kedge_change *changes;
+    kedge_stream_change *changes;
     size_t capacity;
     uint32_t looked_at;
     char next[KEDGE_STREAM_POSITION_BYTES_MAX + 1]; /* where to go on; "": where the query began */
-} kedge_change_page;
+} kedge_stream_page;
 
 /* What else is told of the last record that was added to `page->records`. A change that does not
  * fit the query is dropped again; its position is kept in either case. */
-kedge_status kedge_change_page_add(kedge_change_page *page, const kedge_stream_query *query,
-                                   kedge_change_kind kind, int64_t at_ms, kedge_bytes position,
-                                   kedge_error *error);
-kedge_status kedge_change_page_finish(kedge_change_page *page, const kedge_stream_query *query,
-                                      bool ended, kedge_change_batch *batch, kedge_error *error);
-void kedge_change_page_free(kedge_change_page *page); /* what was not finished */
+kedge_status kedge_stream_page_add(kedge_stream_page *page, const kedge_stream_query *query,
+                                   kedge_stream_change_kind kind, int64_t at_ms,
+                                   kedge_bytes position, kedge_error *error);
+kedge_status kedge_stream_page_finish(kedge_stream_page *page, const kedge_stream_query *query,
+                                      bool ended, kedge_stream_batch *batch, kedge_error *error);
+void kedge_stream_page_free(kedge_stream_page *page); /* what was not finished */
 
 #endif

@@ -152,24 +152,24 @@ static kedge_status find_span(const kedge_stream_query *query, const bounds *kep
 }
 
 static kedge_status add_change(sqlite3_stmt *row, kedge_sqlite_connection *connection,
-                               const kedge_stream_query *query, kedge_change_page *page,
+                               const kedge_stream_query *query, kedge_stream_page *page,
                                kedge_error *error)
 {
     char position[KEDGE_STREAM_SEQUENCE_SIZE];
-    kedge_change_kind kind = (kedge_change_kind)sqlite3_column_int(row, 2);
+    kedge_stream_change_kind kind = (kedge_stream_change_kind)sqlite3_column_int(row, 2);
     kedge_record_key key = {kedge_sqlite_column(row, 3), kedge_sqlite_column(row, 4)};
     kedge_bytes attributes = kedge_sqlite_column(row, 5);
     kedge_buffer none = kedge_buffer_make(page->records.allocator);
     kedge_stream_sequence_write((uint64_t)sqlite3_column_int64(row, 0), position);
     kedge_status status = kedge_sqlite_columns_check(connection, error);
-    if (status == KEDGE_OK && kind == KEDGE_CHANGE_REMOVE) {
+    if (status == KEDGE_OK && kind == KEDGE_STREAM_REMOVE) {
         kedge_record_encode(&(kedge_record){.key = key}, &none);
         attributes = kedge_buffer_bytes(&none);
         status = kedge_buffer_status(&none, error);
     }
     if (status == KEDGE_OK) status = kedge_record_page_add(&page->records, &key, attributes, error);
     if (status == KEDGE_OK)
-        status = kedge_change_page_add(page, query, kind, sqlite3_column_int64(row, 1),
+        status = kedge_stream_page_add(page, query, kind, sqlite3_column_int64(row, 1),
                                        kedge_bytes_of(position), error);
     kedge_buffer_free(&none);
     return status;
@@ -177,7 +177,7 @@ static kedge_status add_change(sqlite3_stmt *row, kedge_sqlite_connection *conne
 
 /* `reached` gets the id of the last change that was looked at. */
 static kedge_status fill_page(kedge_sqlite_connection *connection, const kedge_stream_query *query,
-                              const span *wanted, kedge_change_page *page, int64_t *reached,
+                              const span *wanted, kedge_stream_page *page, int64_t *reached,
                               kedge_error *error)
 {
     sqlite3_stmt *select;
@@ -205,10 +205,10 @@ static kedge_status fill_page(kedge_sqlite_connection *connection, const kedge_s
 }
 
 static kedge_status stream_read(void *context, const kedge_stream_query *query,
-                                kedge_change_batch *batch, kedge_error *error)
+                                kedge_stream_batch *batch, kedge_error *error)
 {
     kedge_sqlite_records *self = context;
-    kedge_change_page page = {.records = {.allocator = self->environment->allocator}};
+    kedge_stream_page page = {.records = {.allocator = self->environment->allocator}};
     bounds kept = {0};
     span wanted = {0};
     int64_t reached = 0;
@@ -222,8 +222,8 @@ static kedge_status stream_read(void *context, const kedge_stream_query *query,
     /* The newest place has a name, so that what comes next is not passed over as well. */
     if (query->newest) kedge_stream_sequence_write((uint64_t)wanted.behind, page.next);
     bool ended = wanted.closed && reached == wanted.through;
-    if (status == KEDGE_OK) status = kedge_change_page_finish(&page, query, ended, batch, error);
-    kedge_change_page_free(&page);
+    if (status == KEDGE_OK) status = kedge_stream_page_finish(&page, query, ended, batch, error);
+    kedge_stream_page_free(&page);
     return status;
 }
 

@@ -62,7 +62,7 @@ static const char *const statements[KEDGE_SQLITE_RECORDS_STATEMENTS] = {
     "CREATE TABLE change("                                                                         \
     "  id INTEGER PRIMARY KEY AUTOINCREMENT," /* never used twice: positions name it */            \
     "  at_ms INTEGER NOT NULL,"                                                                    \
-    "  kind INTEGER NOT NULL," /* of kedge_change_kind */                                          \
+    "  kind INTEGER NOT NULL," /* of kedge_stream_change_kind */                                   \
     "  partition BLOB NOT NULL,"                                                                   \
     "  sort BLOB NOT NULL,"                                                                        \
     "  attributes BLOB NOT NULL,"                                                                  \

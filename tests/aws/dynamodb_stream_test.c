@@ -47,7 +47,7 @@ static void stop(void)
     client_world_end(&world.around);
 }
 
-static kedge_status read_from(const char *position, kedge_change_batch *batch)
+static kedge_status read_from(const char *position, kedge_stream_batch *batch)
 {
     const kedge_stream_query query = {
         .shard = "s1", .position = kedge_bytes_of(position), .limit = 10};
@@ -171,22 +171,22 @@ static void test_a_list_of_shards_that_is_wrong_is_refused(void **state)
 static void test_the_iterator_of_the_last_read_is_used_again(void **state)
 {
     (void)state;
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     STREAM_BEGIN(ITERATOR("i1"), RECORDS("", NEXT("i2")), RECORDS(INSERTED("a", "11"), NEXT("i3")),
                  RECORDS("", ""), ITERATOR("i4"), RECORDS("", ""));
     assert_int_equal(read_from("", &batch), KEDGE_OK);
     assert_true(batch.idle);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     assert_int_equal(read_from("", &batch), KEDGE_OK);
     assert_int_equal(batch.count, 1);
     assert_true(batch.changes[0].at_ms == 1700000000000);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     assert_int_equal(read_from("11", &batch), KEDGE_OK);
     assert_true(batch.ended);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     /* Nothing is kept of a shard that has ended. */
     assert_int_equal(read_from("11", &batch), KEDGE_OK);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     assert_string_equal(
         world.around.bodies[1],
         "{\"StreamArn\":\"arn:s\",\"ShardId\":\"s1\",\"ShardIteratorType\":\"TRIM_HORIZON\"}");
@@ -202,12 +202,12 @@ static void test_the_iterator_of_the_last_read_is_used_again(void **state)
 static void test_an_iterator_that_has_expired_is_replaced_by_one_from_the_position(void **state)
 {
     (void)state;
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     STREAM_BEGIN(ITERATOR("i1"), REFUSAL("ExpiredIteratorException"), ITERATOR("i2"),
                  RECORDS(INSERTED("a", "11"), NEXT("i3")));
     assert_int_equal(read_from("at-10", &batch), KEDGE_OK);
     assert_int_equal(batch.count, 1);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     assert_string_equal(world.around.bodies[3],
                         "{\"StreamArn\":\"arn:s\",\"ShardId\":\"s1\",\"ShardIteratorType\":"
                         "\"AT_SEQUENCE_NUMBER\",\"SequenceNumber\":\"10\"}");
@@ -223,7 +223,7 @@ static void test_an_iterator_that_has_expired_is_replaced_by_one_from_the_positi
 static void test_changes_and_shards_that_are_trimmed_are_not_found(void **state)
 {
     (void)state;
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     STREAM_BEGIN(REFUSAL("TrimmedDataAccessException"));
     assert_int_equal(read_from("10", &batch), KEDGE_NOT_FOUND);
     assert_string_equal(world.error.code, KEDGE_STREAM_TRIMMED);
@@ -240,13 +240,13 @@ static void test_changes_and_shards_that_are_trimmed_are_not_found(void **state)
 static void test_a_throttled_read_is_sent_again(void **state)
 {
     (void)state;
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     STREAM_BEGIN(ITERATOR("i1"), REFUSAL("LimitExceededException"),
                  RECORDS(INSERTED("a", "11"), NEXT("i2")));
     world.around.no_pauses = true;
     assert_int_equal(read_from("", &batch), KEDGE_OK);
     assert_int_equal(batch.count, 1);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     stop();
 }
 
@@ -266,13 +266,13 @@ static void test_records_that_are_wrong_are_refused(void **state)
         "{\"Records\":[],\"NextShardIterator\":7}"};
     (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
-        kedge_change_batch batch = {0};
+        kedge_stream_batch batch = {0};
         STREAM_BEGIN(ITERATOR("i1"), RESPONSE(bodies[i]));
         assert_int_equal(read_from("", &batch), KEDGE_UNAVAILABLE);
         assert_null(batch.memory);
         stop();
     }
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     STREAM_BEGIN(RESPONSE("{}"));
     assert_int_equal(read_from("", &batch), KEDGE_UNAVAILABLE);
     stop();
@@ -281,7 +281,7 @@ static void test_records_that_are_wrong_are_refused(void **state)
 static void test_a_removal_has_the_keys_alone(void **state)
 {
     (void)state;
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     STREAM_BEGIN(ITERATOR("i1"),
                  RECORDS("{\"eventName\":\"REMOVE\",\"dynamodb\":{\"Keys\":{\"pk\":{\"S\":\"p\"},"
                          "\"sk\":{\"S\":\"a\"}},\"OldImage\":{\"pk\":{\"S\":\"p\"},\"sk\":{\"S\":"
@@ -289,9 +289,9 @@ static void test_a_removal_has_the_keys_alone(void **state)
                          NEXT("i2")));
     assert_int_equal(read_from("", &batch), KEDGE_OK);
     assert_int_equal(batch.count, 1);
-    assert_int_equal(batch.changes[0].kind, KEDGE_CHANGE_REMOVE);
+    assert_int_equal(batch.changes[0].kind, KEDGE_STREAM_REMOVE);
     assert_int_equal(batch.changes[0].record.attribute_count, 0);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     stop();
 }
 

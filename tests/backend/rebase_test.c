@@ -98,13 +98,13 @@ static kedge_status note(void *context, const kedge_rebase_outcome *outcome, ked
     return KEDGE_OK;
 }
 
-static kedge_rebase job_of(const char *name, int64_t from, int64_t to)
+static kedge_rebase_job job_of(const char *name, int64_t from, int64_t to)
 {
-    return (kedge_rebase){
+    return (kedge_rebase_job){
         .from_version = from, .to_version = to, .job = kedge_bytes_of(name), .role = "admin"};
 }
 
-static kedge_status run_job(kedge_backend *backend, kedge_rebase job, report *told,
+static kedge_status run_job(kedge_backend *backend, kedge_rebase_job job, report *told,
                             kedge_error *error)
 {
     kedge_project from = kedge_project_of(backend, &notes);
@@ -297,7 +297,7 @@ static void test_a_place_that_was_not_reached_is_refused(void **state)
     report told;
     kedge_error error = {0};
     make_projects(world);
-    kedge_rebase job = job_of("j1", FORKED_AT + 1, STORY);
+    kedge_rebase_job job = job_of("j1", FORKED_AT + 1, STORY);
     job.resume = (kedge_rebase_place){8, 4};
     assert_int_equal(run_job(world->backend, job, &told, &error), KEDGE_INVALID_ARGUMENT);
     assert_string_equal(error.code, "rebase-invalid");
@@ -416,16 +416,16 @@ static void test_what_makes_no_sense_is_refused_and_named(void **state)
     memset(long_name, 'x', 122);
     long_name[122] = '\0';
     kedge_project_ref none = {KEDGE_BYTES("acme"), KEDGE_BYTES("none")};
-    kedge_rebase onto_itself = job_of("j1", 5, STORY);
+    kedge_rebase_job onto_itself = job_of("j1", 5, STORY);
     kedge_project itself = kedge_project_of(world->backend, &notes);
     onto_itself.to = &itself;
-    kedge_rebase from_nowhere = job_of("j1", 5, STORY);
+    kedge_rebase_job from_nowhere = job_of("j1", 5, STORY);
     kedge_project nowhere = kedge_project_of(world->backend, &none);
     from_nowhere.from = &nowhere;
-    kedge_rebase to_nowhere = job_of("j1", 5, STORY);
+    kedge_rebase_job to_nowhere = job_of("j1", 5, STORY);
     to_nowhere.to = &nowhere;
     const struct {
-        kedge_rebase job;
+        kedge_rebase_job job;
         kedge_status status;
         const char *code;
     } rows[] = {

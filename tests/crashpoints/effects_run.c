@@ -290,7 +290,8 @@ static int64_t count_items(effects_run *at, const char *id)
 
 static void check_log(effects_run *at)
 {
-    kedge_pending pending = {.progress = kedge_buffer_make(at->here->environment.allocator)};
+    kedge_pending_snapshot pending = {.progress =
+                                          kedge_buffer_make(at->here->environment.allocator)};
     kedge_log_summary summary = {.snapshot_entry =
                                      kedge_log_page_make(at->here->environment.allocator)};
     look_at(at, EFFECTS_I17);
@@ -307,7 +308,8 @@ static void check_log(effects_run *at)
     if (kedge_log_summarize(&at->log, true, &summary, NULL) != KEDGE_OK) abort();
     holds(at, EFFECTS_I15, summary.last_snapshot == 4, "is the last snapshot, and not 4",
           summary.last_snapshot);
-    holds(at, EFFECTS_I16, kedge_pending_first(&at->log, true, &pending, NULL) == KEDGE_NOT_FOUND,
+    holds(at, EFFECTS_I16,
+          kedge_pending_snapshot_first(&at->log, true, &pending, NULL) == KEDGE_NOT_FOUND,
           "is an entry whose snapshot is pending", pending.at.number);
     size_t waiting = kedge_memory_queue_waiting(&at->queue);
     holds(at, EFFECTS_I16, waiting == 0, "messages are waiting", (int64_t)waiting);

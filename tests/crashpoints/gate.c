@@ -158,9 +158,9 @@ static kedge_status shards(void *self, kedge_bytes after, uint32_t limit,
 }
 
 static kedge_status read_changes(void *self, const kedge_stream_query *wanted,
-                                 kedge_change_batch *batch, kedge_error *error)
+                                 kedge_stream_batch *batch, kedge_error *error)
 {
-    CALL(kedge_change_batch_free(batch), STREAM->vtable->read(STREAM->self, wanted, batch, error));
+    CALL(kedge_stream_batch_free(batch), STREAM->vtable->read(STREAM->self, wanted, batch, error));
 }
 
 static void close_nothing(void *self)

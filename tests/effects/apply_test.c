@@ -17,14 +17,14 @@ static size_t handle_all(effects_world *here)
                                       .limit = KEDGE_STREAM_READ_MAX,
                                       .patterns = &kedge_effects_pattern,
                                       .pattern_count = 1};
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     kedge_error error = {0};
     assert_int_equal(here->stream.vtable->read(here->stream.self, &query, &batch, NULL), KEDGE_OK);
     if (kedge_effects_handle(&here->effects, batch.changes, batch.count, &handled, &error) !=
         KEDGE_OK)
         fail_msg("%s: %s", error.code, error.message);
     assert_int_equal(handled, batch.count);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     kedge_stream_shards_free(&shards);
     return handled;
 }

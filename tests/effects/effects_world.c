@@ -222,7 +222,7 @@ const char *effects_text(const kedge_log *log)
     char *text = texts[next++ % 4];
     size_t size = 0;
     kedge_log_reader reader;
-    kedge_pending pending = {.progress = kedge_buffer_make(log->project->allocator)};
+    kedge_pending_snapshot pending = {.progress = kedge_buffer_make(log->project->allocator)};
     text[0] = '\0';
     assert_int_equal(kedge_log_query(log, KEDGE_LOG_FROM_START, 0, false, &reader, NULL), KEDGE_OK);
     while (!reader.ended) {
@@ -233,7 +233,7 @@ const char *effects_text(const kedge_log *log)
         assert_true(size < sizeof texts[0]);
         kedge_log_page_free(&page);
     }
-    if (kedge_pending_first(log, true, &pending, NULL) == KEDGE_OK)
+    if (kedge_pending_snapshot_first(log, true, &pending, NULL) == KEDGE_OK)
         snprintf(text + size, sizeof texts[0] - size, " pending");
     kedge_buffer_free(&pending.progress);
     return text;

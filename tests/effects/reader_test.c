@@ -92,7 +92,7 @@ static kedge_status faulty_shards(void *self, kedge_bytes after, uint32_t limit,
 }
 
 static kedge_status faulty_read(void *self, const kedge_stream_query *query,
-                                kedge_change_batch *batch, kedge_error *error)
+                                kedge_stream_batch *batch, kedge_error *error)
 {
     faults *f = self;
     if (fails(f, false) || f->fail_at == f->calls) return fail_with(error);
@@ -117,12 +117,12 @@ static void put(fixture *f, int record)
     assert_ok(f->ports.records.vtable->write(f->ports.records.self, &write, &f->error));
 }
 
-static kedge_status handle(void *context, const kedge_change *changes, size_t count,
+static kedge_status handle(void *context, const kedge_stream_change *changes, size_t count,
                            size_t *handled, kedge_error *error)
 {
     seen_changes *seen = context;
     for (*handled = 0; *handled < count; ++*handled) {
-        const kedge_change *change = &changes[*handled];
+        const kedge_stream_change *change = &changes[*handled];
         if (seen->fail_behind > 0 && --seen->fail_behind == 0) return fail_with(error);
         int record = change->record.key.partition.data[sizeof PARTITION - 1] - '0';
         int64_t number = kedge_record_attribute(&change->record, "n")->number;
@@ -299,7 +299,7 @@ typedef struct overtaken {
     bool done;
 } overtaken;
 
-static kedge_status handle_slowly(void *context, const kedge_change *changes, size_t count,
+static kedge_status handle_slowly(void *context, const kedge_stream_change *changes, size_t count,
                                   size_t *handled, kedge_error *error)
 {
     overtaken *work = context;

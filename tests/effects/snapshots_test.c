@@ -138,8 +138,8 @@ static void assert_snapshot(const kedge_log *log, const kedge_log_place *at)
 
 static bool is_pending(const kedge_log *log)
 {
-    kedge_pending pending = {.progress = kedge_buffer_make(log->project->allocator)};
-    kedge_status status = kedge_pending_first(log, true, &pending, NULL);
+    kedge_pending_snapshot pending = {.progress = kedge_buffer_make(log->project->allocator)};
+    kedge_status status = kedge_pending_snapshot_first(log, true, &pending, NULL);
     kedge_buffer_free(&pending.progress);
     return status == KEDGE_OK;
 }
@@ -196,23 +196,23 @@ static void test_a_younger_worker_waits_and_an_older_one_is_taken_over(void **st
     kedge_error error = {0};
     kedge_log_place at = ask(log);
     request(log, &at);
-    kedge_pending pending = {.progress = kedge_buffer_make(log->project->allocator)};
-    assert_int_equal(kedge_pending_first(log, true, &pending, &error), KEDGE_OK);
+    kedge_pending_snapshot pending = {.progress = kedge_buffer_make(log->project->allocator)};
+    assert_int_equal(kedge_pending_snapshot_first(log, true, &pending, &error), KEDGE_OK);
     int64_t now_ms = here->environment.now_ms(here->environment.context);
     snprintf(pending.owner, sizeof pending.owner, "somebody");
     pending.since_ms = now_ms - RUN_MAX_MS + 10000;
-    assert_int_equal(kedge_pending_save(log, &pending, &error), KEDGE_OK);
+    assert_int_equal(kedge_pending_snapshot_save(log, &pending, &error), KEDGE_OK);
     assert_int_equal(work_until(log, later(1000), &outcome, &error), KEDGE_OK);
     assert_int_equal(outcome, KEDGE_SNAPSHOT_RETURN);
     assert_int_equal(made.pieces, 0);
     pending.since_ms = now_ms - RUN_MAX_MS - 1;
-    assert_int_equal(kedge_pending_save(log, &pending, &error), KEDGE_OK);
+    assert_int_equal(kedge_pending_snapshot_save(log, &pending, &error), KEDGE_OK);
     assert_int_equal(work_until(log, later(1000), &outcome, &error), KEDGE_OK);
     assert_int_equal(outcome, KEDGE_SNAPSHOT_DONE);
     assert_snapshot(log, &at);
     /* The one that was taken over writes nothing any more. */
-    assert_int_equal(kedge_pending_save(log, &pending, &error), KEDGE_CONFLICT);
-    assert_int_equal(kedge_pending_remove(log, &pending, &error), KEDGE_CONFLICT);
+    assert_int_equal(kedge_pending_snapshot_save(log, &pending, &error), KEDGE_CONFLICT);
+    assert_int_equal(kedge_pending_snapshot_remove(log, &pending, &error), KEDGE_CONFLICT);
     kedge_buffer_free(&pending.progress);
     end();
 }

@@ -108,12 +108,12 @@ static bool fork_and_rebase(kedge_backend *backend)
     kedge_fork fork = {.done = false};
     kedge_project from = kedge_project_of(backend, &notes);
     kedge_project to = kedge_project_of(backend, &copy);
-    kedge_rebase rebase = {.from = &from,
-                           .from_version = 4,
-                           .to_version = 5,
-                           .to = &to,
-                           .job = KEDGE_BYTES("j"),
-                           .role = "admin"};
+    kedge_rebase_job rebase = {.from = &from,
+                               .from_version = 4,
+                               .to_version = 5,
+                               .to = &to,
+                               .job = KEDGE_BYTES("j"),
+                               .role = "admin"};
     kedge_rebase_place next;
     int64_t version = 0;
     return kedge_fork_project(HANDLE(backend, &notes), 3, HANDLE(backend, &copy), &fork, NULL) ==

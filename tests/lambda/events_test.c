@@ -44,7 +44,7 @@ typedef struct lambda_world {
     api_world *api;
     kedge_auth *auth; /* open: everybody may do everything */
     kedge_queued *queued;
-    kedge_origins origins;
+    kedge_cors_origins origins;
     kedge_logger log;
     kedge_environment environment; /* of the lambda: with the allocator of a test */
     kedge_lambda lambda;

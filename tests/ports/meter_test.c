@@ -331,14 +331,14 @@ static void a_thread_counts_its_own_calls_and_the_meter_all(void **state)
 static void a_read_of_the_stream_is_a_request_and_a_list_of_shards_is_free(void **state)
 {
     bench *self = *state;
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     kedge_stream_shards shards = {0};
     kedge_stream_query query = {.shard = "shard-0", .limit = 10};
     assert_ok(self->stream.vtable->shards(self->stream.self, (kedge_bytes){0}, 10, &shards, NULL));
     kedge_stream_shards_free(&shards);
     assert_int_equal(spent(self, KEDGE_COST_STREAM_READS), 0);
     assert_ok(self->stream.vtable->read(self->stream.self, &query, &batch, NULL));
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     assert_int_equal(spent(self, KEDGE_COST_STREAM_READS), 1);
     query.limit = 0;
     assert_status(self->stream.vtable->read(self->stream.self, &query, &batch, NULL),

@@ -219,7 +219,7 @@ static void test_records_of_the_first_version_are_upgraded(void **state)
     fixture *f = *state;
     kedge_record_set set = {0};
     kedge_record_key key = {KEDGE_BYTES("p"), KEDGE_BYTES("a")};
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     kedge_stream stream;
     execute(f->path, first_records);
     kedge_records records = open_records(f);
@@ -233,8 +233,8 @@ static void test_records_of_the_first_version_are_upgraded(void **state)
     kedge_stream_query query = {.shard = "shard-00000000000000000000", .limit = 10};
     assert_ok(stream.vtable->read(stream.self, &query, &batch, &f->error));
     assert_int_equal(batch.count, 1);
-    assert_int_equal(batch.changes[0].kind, KEDGE_CHANGE_REMOVE);
-    kedge_change_batch_free(&batch);
+    assert_int_equal(batch.changes[0].kind, KEDGE_STREAM_REMOVE);
+    kedge_stream_batch_free(&batch);
     records.vtable->close(records.self);
 }
 

@@ -54,7 +54,7 @@ static size_t count_changes(fixture *f, char first[32], char last[32])
     kedge_stream_query query = {.shard = "shard-00000000000000000000", .limit = 1000};
     last[0] = '\0';
     for (;;) {
-        kedge_change_batch batch = {0};
+        kedge_stream_batch batch = {0};
         query.position = kedge_bytes_of(last);
         assert_ok(f->stream.vtable->read(f->stream.self, &query, &batch, NULL));
         if (count == 0 && batch.count > 0)
@@ -63,7 +63,7 @@ static size_t count_changes(fixture *f, char first[32], char last[32])
         count += batch.count;
         bool idle = batch.idle;
         snprintf(last, 32, "%.*s", (int)batch.next.size, batch.next.data);
-        kedge_change_batch_free(&batch);
+        kedge_stream_batch_free(&batch);
         if (idle) return count;
     }
 }
@@ -137,7 +137,7 @@ static void test_the_table_keeps_no_more_bytes_than_it_may(void **state)
 static void test_a_position_of_changes_that_never_were_is_refused(void **state)
 {
     fixture *f = *state;
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     open_stream(f, &(kedge_sqlite_stream_options){0});
     put(&f->records, "a", 1);
     kedge_stream_query query = {.shard = "shard-00000000000000000000",

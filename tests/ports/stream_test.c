@@ -47,12 +47,12 @@ static kedge_status list_shards(fixture *f, kedge_bytes after, uint32_t limit,
 }
 
 static kedge_status read_batch(fixture *f, const kedge_stream_query *query,
-                               kedge_change_batch *batch)
+                               kedge_stream_batch *batch)
 {
     return f->ports.stream.vtable->read(f->ports.stream.self, query, batch, &f->error);
 }
 
-static void show_change(const kedge_change *change, char *seen, size_t size)
+static void show_change(const kedge_stream_change *change, char *seen, size_t size)
 {
     static const char kinds[] = "imr";
     size_t at = strlen(seen);
@@ -71,7 +71,7 @@ static void read_changes(fixture *f, kedge_stream_query query, size_t count, cha
     size_t came = 0;
     seen[0] = '\0';
     for (int i = 0; i < READS_MAX && came < count; i++) {
-        kedge_change_batch batch = {0};
+        kedge_stream_batch batch = {0};
         query.position = kedge_bytes_of(position);
         kedge_status status = read_batch(f, &query, &batch);
         if (status != KEDGE_OK) print_error("%s\n", f->error.message);
@@ -82,7 +82,7 @@ static void read_changes(fixture *f, kedge_stream_query query, size_t count, cha
         came += batch.count;
         snprintf(position, KEDGE_STREAM_POSITION_BYTES_MAX + 1, "%.*s", (int)batch.next.size,
                  batch.next.data);
-        kedge_change_batch_free(&batch);
+        kedge_stream_batch_free(&batch);
     }
 }
 
@@ -97,11 +97,11 @@ static void assert_changes(fixture *f, const char *from, const char *expected)
     snprintf(position, sizeof position, "%s", from);
     read_changes(f, query, count, position, seen);
     assert_string_equal(seen, expected);
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     query.position = kedge_bytes_of(position);
     assert_ok(read_batch(f, &query, &batch));
     assert_int_equal(batch.count, 0);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
 }
 
 /* ---- what a change tells ---- */
@@ -128,9 +128,9 @@ static void test_a_change_has_the_record_as_it_was_written(void **state)
         .record = {{KEDGE_BYTES("part"), KEDGE_BYTES("sort")}, attributes, 3}};
     assert_ok(f->ports.records.vtable->write(f->ports.records.self, &write, &f->error));
     kedge_stream_query query = {.shard = f->shard, .limit = 10};
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     for (int i = 0; i < READS_MAX && batch.count == 0; i++) {
-        kedge_change_batch_free(&batch);
+        kedge_stream_batch_free(&batch);
         assert_ok(read_batch(f, &query, &batch));
     }
     assert_int_equal(batch.count, 1);
@@ -144,7 +144,7 @@ static void test_a_change_has_the_record_as_it_was_written(void **state)
     assert_true(kedge_record_attribute(record, "n")->number == INT64_MIN);
     assert_true(batch.changes[0].at_ms > 1500000000000);
     assert_true(kedge_bytes_equal(batch.changes[0].position, batch.next));
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
 }
 
 static void test_what_changes_nothing_makes_no_change(void **state)
@@ -238,12 +238,12 @@ static void test_a_reader_of_the_newest_sees_only_what_is_written_later(void **s
     char seen[1024], position[KEDGE_STREAM_POSITION_BYTES_MAX + 1] = "";
     put(f, "p", "a", 1);
     kedge_stream_query query = {.shard = f->shard, .limit = 10, .newest = true};
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     assert_ok(read_batch(f, &query, &batch));
     assert_int_equal(batch.count, 0);
     assert_true(batch.idle);
     snprintf(position, sizeof position, "%.*s", (int)batch.next.size, batch.next.data);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     put(f, "p", "b", 2);
     query.newest = position[0] == '\0';
     read_changes(f, query, 1, position, seen);
@@ -255,13 +255,13 @@ static void test_an_empty_stream_is_idle(void **state)
 {
     fixture *f = *state;
     kedge_stream_query query = {.shard = f->shard, .limit = 10};
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     assert_ok(read_batch(f, &query, &batch));
     assert_int_equal(batch.count, 0);
     assert_true(batch.idle);
     assert_false(batch.ended);
     assert_bytes(batch.next, "");
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
 }
 
 /* ---- patterns ---- */
@@ -282,9 +282,9 @@ static void test_changes_that_fit_no_pattern_are_passed_over(void **state)
     read_changes(f, query, 2, position, seen);
     assert_string_equal(seen, "i:a=2 i:b=4");
     /* What is passed over is behind the position all the same. */
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     for (int i = 0; i < READS_MAX; i++) {
-        kedge_change_batch_free(&batch);
+        kedge_stream_batch_free(&batch);
         query.position = kedge_bytes_of(position);
         assert_ok(read_batch(f, &query, &batch));
         assert_int_equal(batch.count, 0);
@@ -292,7 +292,7 @@ static void test_changes_that_fit_no_pattern_are_passed_over(void **state)
         snprintf(position, sizeof position, "%.*s", (int)batch.next.size, batch.next.data);
     }
     assert_true(batch.idle);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
     assert_changes(f, position, "");
 }
 
@@ -325,7 +325,7 @@ static bool read_to_end(fixture *f, const char *shard, char *seen, size_t size)
     char position[KEDGE_STREAM_POSITION_BYTES_MAX + 1] = "";
     kedge_stream_pattern pattern = {KEDGE_BYTES("p"), NULL};
     for (int i = 0; i < READS_MAX; i++) {
-        kedge_change_batch batch = {0};
+        kedge_stream_batch batch = {0};
         kedge_stream_query query = {.shard = shard,
                                     .position = kedge_bytes_of(position),
                                     .limit = 1000,
@@ -336,7 +336,7 @@ static bool read_to_end(fixture *f, const char *shard, char *seen, size_t size)
             show_change(&batch.changes[j], seen, size);
         snprintf(position, sizeof position, "%.*s", (int)batch.next.size, batch.next.data);
         bool ended = batch.ended, idle = batch.idle;
-        kedge_change_batch_free(&batch);
+        kedge_stream_batch_free(&batch);
         if (ended || idle) return ended;
     }
     return false;
@@ -404,7 +404,7 @@ static void test_a_position_in_front_of_trimmed_changes_is_refused(void **state)
     kedge_stream_query query = {.shard = f->shard, .limit = 1};
     read_changes(f, query, 1, position, seen);
     current->trim(&f->around, &f->ports);
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     query.position = kedge_bytes_of(position);
     assert_status(read_batch(f, &query, &batch), KEDGE_NOT_FOUND);
     assert_string_equal(f->error.code, KEDGE_STREAM_TRIMMED);
@@ -415,7 +415,7 @@ static void test_a_position_in_front_of_trimmed_changes_is_refused(void **state)
     query.position = (kedge_bytes){0};
     assert_ok(read_batch(f, &query, &batch));
     assert_int_equal(batch.count, 1);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
 }
 
 static void test_a_position_behind_all_that_is_trimmed_stays_good(void **state)
@@ -432,11 +432,11 @@ static void test_a_position_behind_all_that_is_trimmed_stays_good(void **state)
     put(f, "p", "c", 3);
     read_changes(f, query, strcmp(current->name, "stream: memory") == 0 ? 3 : 2, position, seen);
     assert_non_null(strstr(seen, "i:b=2 i:c=3"));
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     query.position = kedge_bytes_of(position);
     assert_ok(read_batch(f, &query, &batch));
     assert_true(batch.idle);
-    kedge_change_batch_free(&batch);
+    kedge_stream_batch_free(&batch);
 }
 
 /* ---- what is refused ---- */
@@ -457,7 +457,7 @@ static void test_queries_outside_the_contract_are_refused(void **state)
         {.shard = f->shard, .limit = 1, .position = KEDGE_BYTES("not one")},
         {.shard = f->shard, .limit = 1, .position = kedge_bytes_of(f->start), .newest = true},
     };
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     kedge_stream_shards shards = {0};
     for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++) {
         assert_status(read_batch(f, &queries[i], &batch), KEDGE_INVALID_ARGUMENT);
@@ -478,7 +478,7 @@ static void test_queries_outside_the_contract_are_refused(void **state)
 static void test_an_unknown_shard_is_one_that_is_trimmed(void **state)
 {
     fixture *f = *state;
-    kedge_change_batch batch = {0};
+    kedge_stream_batch batch = {0};
     kedge_stream_query query = {.shard = "shardId-00000000000000000000-00000000", .limit = 1};
     assert_status(read_batch(f, &query, &batch), KEDGE_NOT_FOUND);
     assert_string_equal(f->error.code, KEDGE_STREAM_TRIMMED);

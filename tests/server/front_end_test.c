@@ -38,8 +38,8 @@ static void test_only_loopback_names_are_loopback(void **state)
 static void test_an_origin_is_allowed_when_it_is_listed_or_loopback_in_open_mode(void **state)
 {
     (void)state;
-    kedge_origins origins = {.allowed = {"https://app.example.com"}, .allowed_count = 1};
-    assert_int_equal(kedge_origins_check(&origins, NULL), KEDGE_OK);
+    kedge_cors_origins origins = {.allowed = {"https://app.example.com"}, .allowed_count = 1};
+    assert_int_equal(kedge_cors_origins_check(&origins, NULL), KEDGE_OK);
     static const char *const wrong[] = {"foo",
                                         "https://",
                                         "https://app.example.com/",
@@ -48,15 +48,16 @@ static void test_an_origin_is_allowed_when_it_is_listed_or_loopback_in_open_mode
                                         "*"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         kedge_error error = {0};
-        kedge_origins others = {.allowed = {"tauri://localhost", wrong[i]}, .allowed_count = 2};
-        assert_int_equal(kedge_origins_check(&others, &error), KEDGE_INVALID_ARGUMENT);
+        kedge_cors_origins others = {.allowed = {"tauri://localhost", wrong[i]},
+                                     .allowed_count = 2};
+        assert_int_equal(kedge_cors_origins_check(&others, &error), KEDGE_INVALID_ARGUMENT);
         assert_non_null(strstr(error.message, wrong[i]));
     }
-    assert_true(kedge_origins_allow(&origins, "https://app.example.com"));
-    assert_false(kedge_origins_allow(&origins, "https://app.example.com.evil.example"));
-    assert_false(kedge_origins_allow(&origins, "http://localhost:3000"));
+    assert_true(kedge_cors_origins_allow(&origins, "https://app.example.com"));
+    assert_false(kedge_cors_origins_allow(&origins, "https://app.example.com.evil.example"));
+    assert_false(kedge_cors_origins_allow(&origins, "http://localhost:3000"));
     origins.open = true;
-    assert_true(kedge_origins_allow(&origins, "http://localhost:3000"));
+    assert_true(kedge_cors_origins_allow(&origins, "http://localhost:3000"));
 }
 
 static void test_a_ticket_is_good_once_for_its_scope_and_a_minute(void **state)
@@ -103,13 +104,13 @@ static void test_a_connection_is_shut_when_it_is_late_and_no_sooner(void **state
     time_ms = 1000;
     kedge_connections *connections = kedge_connections_new(&environment);
     int pair[3][2];
-    kedge_connection *connection[3];
+    kedge_server_connection *connection[3];
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
-        connection[i] = kedge_connection_opened(connections, pair[i][0], 100);
+        connection[i] = kedge_server_connection_opened(connections, pair[i][0], 100);
     }
-    kedge_connection_due(connections, connection[1], 200);
-    kedge_connection_due(connections, connection[2], KEDGE_CONNECTION_UNHURRIED);
+    kedge_server_connection_due(connections, connection[1], 200);
+    kedge_server_connection_due(connections, connection[2], KEDGE_CONNECTION_UNHURRIED);
 
     time_ms = 1099;
     kedge_connections_cut_late(connections);
@@ -118,14 +119,14 @@ static void test_a_connection_is_shut_when_it_is_late_and_no_sooner(void **state
     kedge_connections_cut_late(connections);
     assert_true(is_shut(pair[0][1]));
     assert_false(is_shut(pair[1][1]));
-    kedge_connection_closed(connections, connection[1]);
+    kedge_server_connection_closed(connections, connection[1]);
     time_ms = 1000000;
     kedge_connections_cut_late(connections);
     assert_false(is_shut(pair[1][1]));
     assert_false(is_shut(pair[2][1]));
 
-    kedge_connection_closed(connections, connection[2]);
-    kedge_connection_closed(connections, connection[0]);
+    kedge_server_connection_closed(connections, connection[2]);
+    kedge_server_connection_closed(connections, connection[0]);
     kedge_connections_free(connections);
     for (size_t i = 0; i < 3; i++) {
         close(pair[i][0]);

@@ -174,6 +174,20 @@ def check_homes(root):
                 yield f"{header.relative_to(root)}: {name} is not defined in sdk/runtime/{header.stem}.c or _*.c"
 
 
+def check_types(root, files):
+    """A type's name means one thing: it is defined in one header."""
+    homes = {}
+    for path in files:
+        if path.suffix != ".h" or path.parts[0] in ("tests", "bench", "examples"):
+            continue
+        text = (root / path).read_text(encoding="utf-8")
+        named = re.findall(r"^\} (kedge_\w+);|^typedef (?:struct|enum) \w+ (kedge_\w+);", text, re.MULTILINE)
+        for name in {one or other for one, other in named}:
+            if name in homes:
+                yield f"{path}:1: {name} is defined in {homes[name]}, too"
+            homes[name] = path
+
+
 def check_planted(path, text):
     if path.parts[0] not in PRODUCTION:
         return
@@ -273,7 +287,7 @@ def check_tree(root):
         else:
             continue
         findings += [f"{path}:{number}: {what}" for number, what in found]
-    return findings + list(check_homes(root))
+    return findings + list(check_types(root, files)) + list(check_homes(root))
 
 
 def check_format(root):
@@ -310,6 +324,7 @@ def self_test():
         "tests/p/CMakeLists.txt": 'set_tests_properties(p PROPERTIES LABELS "sim;unit" TIMEOUT 9)\n',
         "docs/q.c": '/* q */\n',
         "docs/how-to/q.py": '"""q"""\n',
+        "wire/s.h": "/* s */\ntypedef struct kedge_s {\n    int s;\n} kedge_s;\n",
         "sdk/driver/n.c": '/* n */\n#include "sdk/runtime/db.h"\n',
     }
     for name, text in bad.items():
@@ -321,6 +336,9 @@ def self_test():
                 (root / name).with_suffix(".md").write_text("```c\n/* another */\n```\n")
             if name == "docs/how-to/r.md":
                 (root / "README.md").write_text("# Kedge\n")
+            if name == "wire/s.h":
+                (root / "http").mkdir()
+                (root / "http/s.h").write_text("/* s */\ntypedef struct kedge_s kedge_s;\n")
             if name == "include/kedge/o.h":
                 (root / "sdk/runtime").mkdir(parents=True)
                 (root / "sdk/runtime/o.c").write_text("/* o */\n")

@@ -19,7 +19,7 @@ typedef struct taken_mutation {
 } taken_mutation;
 
 typedef struct rebasing {
-    const kedge_rebase *rebase;
+    const kedge_rebase_job *rebase;
     char client[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
     kedge_arena arena;
     const kedge_version *versions[KEDGE_REBASE_VERSIONS_MAX];
@@ -37,7 +37,7 @@ typedef struct rebasing {
 
 static kedge_status check_request(rebasing *work, kedge_error *error)
 {
-    const kedge_rebase *rebase = work->rebase;
+    const kedge_rebase_job *rebase = work->rebase;
     int size = snprintf(work->client, sizeof work->client, "%s%.*s", KEDGE_CLIENT_RESERVED,
                         (int)rebase->job.size, rebase->job.data);
     bool named = rebase->job.size > 0 && size > 0 && (size_t)size < sizeof work->client &&
@@ -84,7 +84,7 @@ static kedge_status find_parent(const kedge_project *project,
  * in its base. */
 static kedge_status check_base(const rebasing *work, kedge_error *error)
 {
-    const kedge_rebase *rebase = work->rebase;
+    const kedge_rebase_job *rebase = work->rebase;
     char project[KEDGE_LIMIT_NAME_BYTES + 1] = "";
     kedge_project of = *rebase->to;
     if (!kedge_bytes_equal(of.ref.organization, rebase->from->ref.organization)) return KEDGE_OK;
@@ -115,7 +115,7 @@ static kedge_status check_base(const rebasing *work, kedge_error *error)
 /* Checked before anything is applied. */
 static kedge_status check_range(const rebasing *work, kedge_error *error)
 {
-    const kedge_rebase *rebase = work->rebase;
+    const kedge_rebase_job *rebase = work->rebase;
     const kedge_version *found = NULL;
     kedge_status status = kedge_version_load_creation(work->rebase->from, &found, error);
     if (status != KEDGE_OK) return status;
@@ -215,7 +215,7 @@ static kedge_status take(rebasing *work, int64_t version, const kedge_version_mu
 
 static kedge_status load_versions(rebasing *work, size_t *mutations, kedge_error *error)
 {
-    const kedge_rebase *rebase = work->rebase;
+    const kedge_rebase_job *rebase = work->rebase;
     size_t bytes = 0;
     *mutations = 0;
     while (work->next_version <= rebase->to_version &&
@@ -391,8 +391,9 @@ static kedge_status run_part(rebasing *work, kedge_rebase_visit visit, void *con
     return status;
 }
 
-kedge_status kedge_rebase_run(const kedge_rebase *rebase, kedge_rebase_visit visit, void *context,
-                              kedge_rebase_place *next, int64_t *version, kedge_error *error)
+kedge_status kedge_rebase_run(const kedge_rebase_job *rebase, kedge_rebase_visit visit,
+                              void *context, kedge_rebase_place *next, int64_t *version,
+                              kedge_error *error)
 {
     bool resumed = rebase->resume.version != 0;
     rebasing work = {.rebase = rebase,

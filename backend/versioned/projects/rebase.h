@@ -28,7 +28,7 @@ typedef struct kedge_rebase_place {
     int64_t id;
 } kedge_rebase_place;
 
-typedef struct kedge_rebase {
+typedef struct kedge_rebase_job {
     const kedge_project *from;
     int64_t from_version; /* the first and the last version of the range */
     int64_t to_version;
@@ -36,7 +36,7 @@ typedef struct kedge_rebase {
     kedge_bytes job;           /* [A-Za-z0-9_-], short enough for a client id */
     const char *role;          /* of the callers that mutators see */
     kedge_rebase_place resume; /* version 0: from the beginning */
-} kedge_rebase;
+} kedge_rebase_job;
 
 /* The outcome of one mutation of the source. Borrowed. */
 typedef struct kedge_rebase_outcome {
@@ -56,7 +56,8 @@ typedef kedge_status (*kedge_rebase_visit)(void *context, const kedge_rebase_out
  * replayed other mutations before; "rebase-range-in-base", the target is a fork that holds the
  * first of them; "mutator-unknown", this backend has no mutator for what the source applied.
  * KEDGE_INVALID_ARGUMENT: "rebase-invalid". Nothing of the part was applied after these. */
-kedge_status kedge_rebase_run(const kedge_rebase *rebase, kedge_rebase_visit visit, void *context,
-                              kedge_rebase_place *next, int64_t *version, kedge_error *error);
+kedge_status kedge_rebase_run(const kedge_rebase_job *rebase, kedge_rebase_visit visit,
+                              void *context, kedge_rebase_place *next, int64_t *version,
+                              kedge_error *error);
 
 #endif
