@@ -9,8 +9,10 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -139,6 +141,140 @@ static void test_a_list_follows_edits_and_pulls_on_a_worker_thread(void **state)
     mini_backend_free(backend);
 }
 
+/* ---- watches that come and go ---- */
+
+#define VISITORS 3
+#define VISITS   40
+
+typedef struct visit {
+    kedge_db *db;
+    atomic_int calls;
+    atomic_bool freed; /* kedge_query_watch_free has returned */
+    atomic_int late;   /* calls that were not over then */
+    atomic_int ended;  /* calls of userdata_free */
+} visit;
+
+static void count_visit(void *userdata, const kedge_query_changes *changes)
+{
+    visit *to = userdata;
+    kedge_document *document = NULL;
+    if (changes->error != NULL) fail_msg("%s", changes->error->message);
+    atomic_fetch_add(&to->calls, 1);
+    /* A callback that takes its time. */
+    for (int i = 0; i < 20; i++) {
+        if (kedge_get(to->db, "notes", "n1", 2, &document, NULL) != KEDGE_OK) continue;
+        kedge_document_free(document);
+    }
+    if (atomic_load(&to->freed)) atomic_fetch_add(&to->late, 1);
+}
+
+static void end_visit(void *userdata)
+{
+    atomic_fetch_add(&((visit *)userdata)->ended, 1);
+}
+
+/* Every other watch is freed at once, maybe while it is told. */
+static void *come_and_go(void *context)
+{
+    kedge_db *db = context;
+    visit *visits = calloc(VISITS, sizeof *visits);
+    for (int i = 0; i < VISITS; i++) {
+        kedge_query_watch *made = NULL;
+        int64_t until_ms = client_now_ms() + 10000;
+        visits[i].db = db;
+        kedge_status status = kedge_watch_query(db, SQL, strlen(SQL), NULL, 0, count_visit,
+                                                &visits[i], end_visit, &made, NULL);
+        assert_int_equal(status, KEDGE_OK);
+        while (i % 2 == 0 && atomic_load(&visits[i].calls) == 0 && client_now_ms() < until_ms)
+            poll(NULL, 0, 1);
+        kedge_query_watch_free(made);
+        atomic_store(&visits[i].freed, true);
+        assert_true(i % 2 == 1 || atomic_load(&visits[i].calls) > 0);
+    }
+    return visits;
+}
+
+/* The app's thread for callbacks. */
+typedef struct callback_thread {
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    void (*work[64])(void *argument);
+    void *arguments[64];
+    size_t first, count;
+    bool ends;
+    pthread_t thread;
+} callback_thread;
+
+static void give_work(void *userdata, void (*work)(void *argument), void *argument)
+{
+    callback_thread *to = userdata;
+    pthread_mutex_lock(&to->lock);
+    assert_true(to->count < 64);
+    size_t place = (to->first + to->count++) % 64;
+    to->work[place] = work;
+    to->arguments[place] = argument;
+    pthread_cond_signal(&to->moved);
+    pthread_mutex_unlock(&to->lock);
+}
+
+static void *do_work(void *context)
+{
+    callback_thread *self = context;
+    pthread_mutex_lock(&self->lock);
+    while (self->count > 0 || !self->ends) {
+        if (self->count == 0) {
+            pthread_cond_wait(&self->moved, &self->lock);
+            continue;
+        }
+        size_t place = self->first;
+        self->first = (self->first + 1) % 64;
+        self->count--;
+        pthread_mutex_unlock(&self->lock);
+        self->work[place](self->arguments[place]);
+        pthread_mutex_lock(&self->lock);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return NULL;
+}
+
+static void run_visitors(kedge_db *db)
+{
+    pthread_t visitors[VISITORS], editor;
+    visit *visits[VISITORS];
+    assert_int_equal(pthread_create(&editor, NULL, edit_in_a_thread, db), 0);
+    for (int i = 0; i < VISITORS; i++)
+        assert_int_equal(pthread_create(&visitors[i], NULL, come_and_go, db), 0);
+    for (int i = 0; i < VISITORS; i++)
+        pthread_join(visitors[i], (void **)&visits[i]);
+    pthread_join(editor, NULL);
+    assert_int_equal(kedge_close(db), KEDGE_OK); /* waits for callbacks */
+    for (int i = 0; i < VISITORS; i++) {
+        for (int k = 0; k < VISITS; k++) {
+            assert_int_equal(atomic_load(&visits[i][k].late), 0);
+            assert_int_equal(atomic_load(&visits[i][k].ended), 1);
+        }
+    }
+    for (int i = 0; i < VISITORS; i++)
+        free(visits[i]);
+}
+
+static void test_watches_come_and_go_on_several_threads_while_edits_are_made(void **state)
+{
+    kedge_options options = client_options(folder, NULL);
+    (void)state;
+    run_visitors(client_open(&options));
+    callback_thread calls = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
+    assert_int_equal(pthread_create(&calls.thread, NULL, do_work, &calls), 0);
+    options.dispatch = give_work;
+    options.userdata = &calls;
+    run_visitors(client_open(&options));
+    pthread_mutex_lock(&calls.lock);
+    calls.ends = true;
+    pthread_cond_signal(&calls.moved);
+    pthread_mutex_unlock(&calls.lock);
+    pthread_join(calls.thread, NULL);
+}
+
 /* ---- the example ---- */
 
 typedef struct todo_list {
@@ -188,6 +324,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_list_follows_edits_and_pulls_on_a_worker_thread,
                                         make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(
+            test_watches_come_and_go_on_several_threads_while_edits_are_made, make_folder,
+            remove_folder),
         cmocka_unit_test_setup_teardown(test_the_example_shows_the_open_todos, make_folder,
                                         remove_folder),
     };
