@@ -26,9 +26,9 @@ static kedge_status count_waiting(kedge_store_db *db, const kedge_outbox_meta *o
     return KEDGE_OK;
 }
 
-/* `sql` counts rows with the parameters of KEDGE_PENDING_IS_COVERED. */
+/* `sql` gives as many counts, with the parameters of KEDGE_PENDING_IS_COVERED. */
 static kedge_status count_rows(kedge_store_db *db, const char *sql, const kedge_cache_meta *cache,
-                               int64_t *count, kedge_error *error)
+                               int64_t *counts, int count, kedge_error *error)
 {
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
@@ -38,7 +38,8 @@ static kedge_status count_rows(kedge_store_db *db, const char *sql, const kedge_
     kedge_store_bind_integer(db, find, 3, cache->version);
     status = kedge_store_db_step(db, find, error);
     if (status != KEDGE_OK) return status;
-    *count = sqlite3_column_int64(find, 0);
+    for (int i = 0; i < count; i++)
+        counts[i] = sqlite3_column_int64(find, i);
     sqlite3_reset(find);
     return KEDGE_OK;
 }
@@ -82,8 +83,10 @@ static void fill(kedge_store_position *position, const kedge_outbox_meta *outbox
     if (paging) memcpy(position->staged_lineage, staging->lineage, sizeof staging->lineage);
 }
 
-static const char REJECTED[] = "SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_SHOWS;
-static const char REMADE[] = "SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_WAITS;
+enum { SHOWN, WAITING, INBOX_COUNTS };
+/* Both in one pass: each row is read with its args. */
+static const char INBOX[] =
+    "SELECT total(" KEDGE_INBOX_SHOWS "), total(" KEDGE_INBOX_WAITS ") FROM rejected";
 static const char WITHHELD[] =
     "SELECT count(*) FROM pending WHERE withheld <> 0 AND NOT " KEDGE_PENDING_IS_COVERED;
 
@@ -94,7 +97,7 @@ static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cac
     kedge_cache_meta cache;
     kedge_staging staging;
     kedge_store_position at;
-    int64_t waiting = 0, remade = 0;
+    int64_t waiting = 0, inbox[INBOX_COUNTS] = {0};
     kedge_status status = kedge_outbox_meta_read(outbox_db, &outbox, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(cache_db, &cache, error);
     if (status == KEDGE_OK) status = kedge_staging_read(cache_db, &staging, error);
@@ -106,12 +109,14 @@ static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cac
     if (status == KEDGE_OK && staging.version >= 0 && staging.lost)
         status = lower_to_tail(outbox_db, &outbox, &at.lowest_told, error);
     if (status == KEDGE_OK) status = count_waiting(outbox_db, &outbox, &cache, &waiting, error);
-    if (status == KEDGE_OK) status = count_rows(outbox_db, REJECTED, &cache, &at.rejected, error);
-    if (status == KEDGE_OK) status = count_rows(outbox_db, REMADE, &cache, &remade, error);
-    if (status == KEDGE_OK) status = count_rows(outbox_db, WITHHELD, &cache, &at.withheld, error);
+    if (status == KEDGE_OK)
+        status = count_rows(outbox_db, INBOX, &cache, inbox, INBOX_COUNTS, error);
+    if (status == KEDGE_OK)
+        status = count_rows(outbox_db, WITHHELD, &cache, &at.withheld, 1, error);
     if (status != KEDGE_OK) return status;
+    at.rejected = inbox[SHOWN];
     /* The living client's ids have no gaps. */
-    at.pending = at.highest_id + 1 - at.lowest_pending + waiting + remade;
+    at.pending = at.highest_id + 1 - at.lowest_pending + waiting + inbox[WAITING];
     *position = at;
     return KEDGE_OK;
 }
