@@ -88,7 +88,7 @@ typedef struct kedge_options {
      * written is sent as a kedge.apply. When something that it has read was changed meanwhile, the
      * edit is made again on the new state, behind the edits that are pending then, at most
      * KEDGE_LIMIT_APPLY_ATTEMPTS times in all; its sequence stays the same. Then it is rejected as
-     * "conflict". */
+     * "conflict"; at once when another copy of the folder may have made it again. */
     const kedge_mutator *KEDGE_NULLABLE client_mutators;
     size_t client_mutator_count;
     /* The version of what this release of the app writes into items and args, such as "3" or "2.1":

@@ -33,14 +33,35 @@ kedge_status kedge_outbox_forget_rejection(kedge_store_db *db, int64_t sequence,
     return kedge_store_db_run(db, statement, error);
 }
 
-/* A client-only edit that conflicts does not stay in the inbox: it is made again. */
+/* Whether it had another name before this lineage: then another copy of the folder may have it,
+ * too. What comes back from a lineage that is lost is KEDGE_WITHHELD_PASSED. */
+static kedge_status is_shared(kedge_store_db *db, int64_t sequence, bool *shared,
+                              kedge_error *error)
+{
+    static const char sql[] = "SELECT origin_client IS NOT NULL AND withheld <> 2 FROM pending"
+                              " WHERE sequence = ?1";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, find, 1, sequence);
+    status = kedge_store_db_step(db, find, error);
+    *shared = status == KEDGE_OK && sqlite3_column_int(find, 0) != 0;
+    sqlite3_reset(find);
+    return status == KEDGE_DONE ? KEDGE_OK : status;
+}
+
+/* A client-only edit that conflicts does not stay in the inbox: it is made again. Where two copies
+ * of a folder have it, each would do so; then the app decides. */
 static kedge_status state_of(kedge_store *store, int64_t sequence,
                              const kedge_wire_outcome *outcome, int *state, kedge_error *error)
 {
     kedge_pending row;
+    bool shared = false;
     *state = KEDGE_INBOX_SHOWN;
     if (strcmp(outcome->code, KEDGE_APPLY_CONFLICT) != 0) return KEDGE_OK;
-    kedge_status status = kedge_outbox_find(&store->outbox, sequence, &row, error);
+    kedge_status status = is_shared(&store->outbox, sequence, &shared, error);
+    if (status != KEDGE_OK || shared) return status;
+    status = kedge_outbox_find(&store->outbox, sequence, &row, error);
     if (status != KEDGE_OK) return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
     if (!kedge_client_only_again(store->registry, row.name, row.args)) return KEDGE_OK;
     *state = KEDGE_INBOX_CONFLICT;
@@ -49,7 +70,7 @@ static kedge_status state_of(kedge_store *store, int64_t sequence,
 }
 
 kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
-                                 const kedge_wire_outcome *outcome, kedge_error *error)
+                                 const kedge_wire_outcome *outcome, bool again, kedge_error *error)
 {
     static const char sql[] =
         "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS ", checksum)"
@@ -59,9 +80,9 @@ kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
         " ?5 AS decided_ms FROM pending WHERE sequence = ?1)";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *insert;
-    int state;
+    int state = KEDGE_INBOX_SHOWN;
     kedge_status status = kedge_outbox_forget_rejection(db, sequence, error);
-    if (status == KEDGE_OK) status = state_of(store, sequence, outcome, &state, error);
+    if (status == KEDGE_OK && again) status = state_of(store, sequence, outcome, &state, error);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &insert, error);
     if (status != KEDGE_OK) return status;
     kedge_store_bind_integer(db, insert, 1, sequence);

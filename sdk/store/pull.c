@@ -141,7 +141,7 @@ static kedge_status note_outcome(kedge_store *store, const kedge_wire_outcome *o
                                  bool replayed, int64_t sequence, kedge_error *error)
 {
     if (kedge_wire_is_rejection(outcome->decision))
-        return kedge_outbox_reject(store, sequence, outcome, error);
+        return kedge_outbox_reject(store, sequence, outcome, true, error);
     if (replayed && outcome->decision == KEDGE_WIRE_DUPLICATE) return KEDGE_OK;
     return kedge_outbox_forget_rejection(&store->outbox, sequence, error);
 }
@@ -173,7 +173,7 @@ static kedge_status insert_origins(kedge_store *store, const kedge_origins *orig
     for (size_t i = 0; origins && i < origins->count && status == KEDGE_OK; i++) {
         const kedge_origin *origin = &origins->rows[i];
         if (origin->rejected)
-            status = kedge_outbox_reject(store, origin->sequence, &origin->outcome, error);
+            status = kedge_outbox_reject(store, origin->sequence, &origin->outcome, true, error);
     }
     return status;
 }

@@ -102,7 +102,7 @@ static kedge_status cover_row(kedge_store *store, int64_t sequence, int64_t vers
 }
 
 static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *outcome,
-                                 int64_t sequence, kedge_error *error)
+                                 int64_t sequence, bool lost, kedge_error *error)
 {
     static const char drop[] = "DELETE FROM pending WHERE sequence = ?1";
     kedge_status status;
@@ -110,7 +110,8 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *o
         status = kedge_outbox_forget_rejection(&store->outbox, sequence, error);
         return status == KEDGE_OK ? cover_row(store, sequence, outcome->version, error) : status;
     }
-    status = kedge_outbox_reject(store, sequence, outcome, error);
+    /* Where the lineage is the same, another copy of the folder may have made the edit again. */
+    status = kedge_outbox_reject(store, sequence, outcome, lost, error);
     if (status == KEDGE_OK) status = run_for(&store->outbox, drop, sequence, 0, error);
     return status;
 }
@@ -137,7 +138,7 @@ static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_p
     if (!own && !work->lost) return KEDGE_OK;
     bool kept = outcome && (!work->lost || kedge_wire_is_rejection(outcome->decision)) &&
                 !contradicts_cache(work, outcome, row);
-    if (kept) return keep_outcome(store, outcome, row->sequence, error);
+    if (kept) return keep_outcome(store, outcome, row->sequence, work->lost, error);
     return renumber(store, work, row->sequence, error);
 }
 

@@ -384,9 +384,9 @@ kedge_status kedge_outbox_seal_all(kedge_store_db *db, kedge_error *error);
 kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *meta,
                                         kedge_error *error);
 /* Copies the row into the inbox. Does nothing when it is there as dismissed, resubmitted or
- * damaged. */
+ * damaged. `again`: a client-only edit may be made again. */
 kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
-                                 const kedge_wire_outcome *outcome, kedge_error *error);
+                                 const kedge_wire_outcome *outcome, bool again, kedge_error *error);
 /* Of a pending row that is decided otherwise: deletes the rejection that a pull has noted which did
  * not come to its end, from a version that the server has lost since. */
 kedge_status kedge_outbox_forget_rejection(kedge_store_db *db, int64_t sequence,

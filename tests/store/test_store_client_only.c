@@ -464,6 +464,64 @@ static void test_what_a_killed_process_left_is_made_again_by_another_one(void **
 
 /* ---- the backend is restored, the folder is copied ---- */
 
+static void copy_aside(fixture *f, char path[160])
+{
+    fixture_close(f);
+    snprintf(path, 160, "%s/twin", f->folder);
+    fixture_copy_tree(f->path, path);
+    fixture_open(f);
+}
+
+static void go_to(fixture *f, const char *path)
+{
+    fixture_close(f);
+    snprintf(f->path, sizeof f->path, "%s", path);
+    fixture_open(f);
+}
+
+static void expect_conflict_in_inbox(fixture *f)
+{
+    char says[128] = "";
+    assert_int_equal(first_row(f, true, says, sizeof says), 1);
+    assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} conflict");
+    fixture_expect(f, "n", "301");
+    fixture_expect_canonical(f, "n", "301");
+}
+
+/* The edit conflicts in both, and one of them has made it again. */
+static void test_of_two_copies_of_a_folder_one_makes_an_edit_again(void **state)
+{
+    fixture *f = fixture_of(state);
+    char twin[160];
+    fixture_mutate(f, "own-add", ADD(1));
+    copy_aside(f, twin);
+    naive_server_edit(f->server, "add", ADD(300));
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "301");
+    assert_int_equal(fixture_position(f).rejected, 0);
+    go_to(f, twin);
+    fixture_sync(f);
+    expect_conflict_in_inbox(f);
+}
+
+static void test_of_two_copies_that_make_an_edit_again_one_makes_it(void **state)
+{
+    fixture *f = fixture_of(state);
+    char twin[160], first[160];
+    fixture_mutate(f, "own-add", ADD(1));
+    copy_aside(f, twin);
+    snprintf(first, sizeof first, "%s", f->path);
+    push_behind(f, ADD(300));
+    fixture_pull(f);
+    fixture_expect(f, "n", "301");
+    go_to(f, twin);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "301");
+    go_to(f, first);
+    fixture_sync(f);
+    expect_conflict_in_inbox(f);
+}
+
 static void test_an_edit_that_was_made_again_survives_a_restored_backend(void **state)
 {
     fixture *f = fixture_of(state);
@@ -502,6 +560,8 @@ int main(void)
         cmocka_unit_test(test_a_crash_at_each_step_loses_and_doubles_nothing),
         TEST(test_a_build_without_the_mutator_shows_what_a_crash_left),
         TEST(test_what_a_killed_process_left_is_made_again_by_another_one),
+        TEST(test_of_two_copies_of_a_folder_one_makes_an_edit_again),
+        TEST(test_of_two_copies_that_make_an_edit_again_one_makes_it),
         TEST(test_an_edit_that_was_made_again_survives_a_restored_backend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
