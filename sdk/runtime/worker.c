@@ -249,8 +249,7 @@ int64_t kedge_worker_wait_ms(kedge_db *db, bool more)
     earlier(&until, worker->look_at_ms);
     earlier(&until, worker->status_at_ms);
     earlier(&until, worker->results_at_ms);
-    if (kedge_worker_creates(db) && worker->leading && worker->creation.call == NULL)
-        earlier(&until, worker->creation.at_ms);
+    earlier(&until, kedge_worker_creates_at_ms(db));
     return until < now ? 0 : until - now;
 }
 

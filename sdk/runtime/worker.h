@@ -56,6 +56,8 @@ void kedge_log_round(kedge_db *db, bool stirred, kedge_connection connection,
 bool kedge_worker_has_project(kedge_db *db, bool retry);
 /* A wait for a sync is not to be begun yet. */
 bool kedge_worker_creates(const kedge_db *db);
+/* When the next try is due, monotonic; 0: none is planned. */
+int64_t kedge_worker_creates_at_ms(const kedge_db *db);
 void kedge_worker_creation_cancel(kedge_db *db);
 
 /* ---- worker_sync.c ---- */

@@ -96,6 +96,14 @@ bool kedge_worker_creates(const kedge_db *db)
     return db->create_project && !db->worker.creation.settled;
 }
 
+int64_t kedge_worker_creates_at_ms(const kedge_db *db)
+{
+    const kedge_worker *worker = &db->worker;
+    bool waits = kedge_worker_creates(db) && worker->leading && !worker->token_refused &&
+                 worker->creation.call == NULL;
+    return waits ? worker->creation.at_ms : 0;
+}
+
 void kedge_worker_creation_cancel(kedge_db *db)
 {
     kedge_project_creation *creation = &db->worker.creation;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -375,6 +376,50 @@ static void test_a_project_is_not_created_before_the_server_wants_to_be_asked(vo
     scripted_server_stop(server);
 }
 
+static atomic_int creations;
+
+/* Overloaded once; after that it wants another token. */
+static bool overloaded_then_unauthorized(void *context, const scripted_request *request)
+{
+    (void)context;
+    bool first = atomic_fetch_add(&creations, 1) == 0;
+    return first ? server_error(NULL, request) : unauthorized(NULL, request);
+}
+
+static kedge_status give_once(void *userdata, char *buffer, size_t buffer_size)
+{
+    return atomic_load(&tokens_asked) == 0 ? give_token(userdata, buffer, buffer_size)
+                                           : give_none(userdata, buffer, buffer_size);
+}
+
+static int64_t cpu_ms(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+static void test_without_another_token_a_project_waits_quietly_to_be_created(void **state)
+{
+    (void)state;
+    scripted_server *server = scripted_server_start(overloaded_then_unauthorized, NULL);
+    kedge_options options = client_options(folder, scripted_server_url(server));
+    options.create_project = true;
+    options.token = give_once;
+    atomic_store(&tokens_asked, 0);
+    atomic_store(&creations, 0);
+    kedge_db *db = client_open(&options);
+    assert_true(client_wait_connection(db, KEDGE_STOPPED)); /* the app has no other token */
+    int64_t sequence = client_put(db, "a", "1");            /* it is asked once more */
+    wait_asked(3);
+    assert_true(client_wait_connection(db, KEDGE_STOPPED));
+    int64_t used_ms = cpu_ms();
+    assert_int_equal(kedge_wait(db, sequence, 1000, NULL, NULL), KEDGE_TIMEOUT);
+    assert_true(cpu_ms() - used_ms < 50);
+    kedge_close(db);
+    scripted_server_stop(server);
+}
+
 static void stops(scripted_handler handler, kedge_status expected, const char *code)
 {
     kedge_error error = {0};
@@ -438,6 +483,7 @@ int main(void)
         FOLDER_TEST(test_a_project_that_appears_later_is_synced_without_a_call),
         FOLDER_TEST(test_a_sync_outlasts_another_try_to_create_the_project),
         FOLDER_TEST(test_a_project_is_not_created_before_the_server_wants_to_be_asked),
+        FOLDER_TEST(test_without_another_token_a_project_waits_quietly_to_be_created),
         FOLDER_TEST(test_a_refusal_in_kedges_own_words_stops_the_sync),
         FOLDER_TEST(test_three_thousand_edits_wait_for_a_dead_server),
     };
