@@ -240,6 +240,33 @@ def check_index(root, path):
         yield 1, "README.md has no link to this page"
 
 
+# Codes that no app sees: they end inside of the library, or are of requests that the server reads.
+HIDDEN_CODES = {"gzip-damaged", "gzip-too-large", "header-invalid", "too-many-headers", "too-many-requests", "invalid-escape",
+                "invalid-utf8", "invalid-resource-id", "resource-id-too-long", "invalid-client-id", "client-id-too-long",
+                "no-memory", "not-staged", "stream-closed", "query-invalid"}
+
+
+def check_codes(root, files):
+    """Every code of an error that an app may see is on a page of the reference."""
+    pages = [root / "docs/reference" / name for name in ("errors.md", "mutators.md", "wire.md", "json.md", "kedge.md")]
+    if not pages[0].exists():
+        return
+    listed = {code for page in pages if page.exists() for code in re.findall(r"`([a-z0-9-]+)`", page.read_text(encoding="utf-8"))}
+    used = set()
+    for path in files:
+        if path.suffix != ".c" or path.parts[0] not in ("common", "http", "mutate", "sdk", "wire"):
+            continue
+        text = (root / path).read_text(encoding="utf-8")
+        used |= set(re.findall(r'"([a-z0-9-]+)"', text))
+        for found in re.finditer(r'\bKEDGE_(?!LOG_|INTERNAL|LIMIT_(?!EXCEEDED))[A-Z_]+,\s*"([a-z0-9-]+)"', text):
+            if found[1] not in listed | HIDDEN_CODES:
+                yield f"{path}:{text.count(chr(10), 0, found.start()) + 1}: {found[1]} is not in docs/reference/errors.md"
+    for number, line in enumerate(pages[0].read_text(encoding="utf-8").split("\n"), 1):
+        for code in re.findall(r"`([a-z0-9-]+)`", line.split("|")[1] if line.startswith("| `") else ""):
+            if code not in used:
+                yield f"docs/reference/errors.md:{number}: no source has {code}"
+
+
 def check_places(path, text, files):
     """An explanation names files by their path, or by its end: `sdk/store/scan.c`, `scan.c`."""
     if path.parts[:2] != ("docs", "explanation"):
@@ -287,7 +314,7 @@ def check_tree(root):
         else:
             continue
         findings += [f"{path}:{number}: {what}" for number, what in found]
-    return findings + list(check_types(root, files)) + list(check_homes(root))
+    return findings + list(check_types(root, files)) + list(check_codes(root, files)) + list(check_homes(root))
 
 
 def check_format(root):
@@ -324,6 +351,8 @@ def self_test():
         "tests/p/CMakeLists.txt": 'set_tests_properties(p PROPERTIES LABELS "sim;unit" TIMEOUT 9)\n',
         "docs/q.c": '/* q */\n',
         "docs/how-to/q.py": '"""q"""\n',
+        "wire/t.c": '/* t */\nint a = f(KEDGE_IO, "not-listed") + f(KEDGE_IO, "listed");\n',
+        "docs/reference/errors.md": "| `used-nowhere` | |\n",
         "wire/s.h": "/* s */\ntypedef struct kedge_s {\n    int s;\n} kedge_s;\n",
         "sdk/driver/n.c": '/* n */\n#include "sdk/runtime/db.h"\n',
     }
@@ -336,6 +365,9 @@ def self_test():
                 (root / name).with_suffix(".md").write_text("```c\n/* another */\n```\n")
             if name == "docs/how-to/r.md":
                 (root / "README.md").write_text("# Kedge\n")
+            if name == "wire/t.c":
+                (root / "docs/reference").mkdir(parents=True)
+                (root / "docs/reference/errors.md").write_text("| `listed` | |\n")
             if name == "wire/s.h":
                 (root / "http").mkdir()
                 (root / "http/s.h").write_text("/* s */\ntypedef struct kedge_s kedge_s;\n")
