@@ -130,7 +130,7 @@ static backlog measure_apart(const char *program, int edits)
     snprintf(server, sizeof server, "%s/server", folder);
     snprintf(client, sizeof client, "%s/client", folder);
     pid_t served = bench_start_server(program, server, url, sizeof url);
-    if (pipe(ends) != 0) exit(1);
+    if (pipe(ends) != 0) exit(2);
     pid_t child = fork();
     if (child == 0) {
         found = measure(client, url, edits);
@@ -144,7 +144,7 @@ static backlog measure_apart(const char *program, int edits)
     bench_remove_folder(folder);
     if (!told || status != 0) {
         fprintf(stderr, "bench: %d edits: the client failed\n", edits);
-        exit(1);
+        exit(2);
     }
     return found;
 }

@@ -13,10 +13,8 @@ typedef struct bench_kind {
 } bench_kind;
 
 static const bench_kind kinds[] = {
-    {"writes", bench_writes},
-    {"pulls", bench_pulls},
-    {"rebases", bench_rebases},
-    {"reads", bench_reads},
+    {"writes", bench_writes},   {"mutators", bench_mutators}, {"pulls", bench_pulls},
+    {"rebases", bench_rebases}, {"reads", bench_reads},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -56,8 +54,8 @@ static bool measure(const bench_request *asked)
 
 static int refuse(void)
 {
-    (void)fprintf(stderr, "usage: kedge-bench [--json] [--server PROGRAM] [--only writes | pulls | "
-                          "rebases | reads | confirmations]\n"
+    (void)fprintf(stderr, "usage: kedge-bench [--json] [--server PROGRAM] [--only writes | "
+                          "mutators | pulls | rebases | reads | confirmations]\n"
                           "       kedge-bench [--json] --server PROGRAM --backlog\n");
     return 2;
 }

@@ -23,6 +23,7 @@ typedef struct bench_row {
 
 double bench_now_ms(void);
 double bench_cpu_ms(void);                         /* of this thread: for what waits for nothing */
+double bench_process_cpu_ms(void);                 /* of all threads of this process */
 double bench_median(double *values, size_t count); /* sorts them */
 double bench_percentile(double *values, size_t count, double part);
 /* Prints the row, as a line of the table or as a JSON object; returns whether it met its target. */
@@ -37,6 +38,7 @@ void bench_check(kedge_status status, const kedge_error *error, const char *what
 
 /* Each fills up to 5 rows and returns how many. */
 size_t bench_writes(bench_row *rows);
+size_t bench_mutators(bench_row *rows);
 size_t bench_pulls(bench_row *rows);
 size_t bench_rebases(bench_row *rows);
 size_t bench_reads(bench_row *rows);

@@ -122,7 +122,7 @@ static void pushed(void *context, const kedge_http_response *response)
     if (response->status != 200) {
         fprintf(stderr, "bench: a push was answered %d: %.*s %s\n", response->status,
                 (int)response->body.size, response->body.data, response->error.message);
-        exit(1);
+        exit(2);
     }
     self->all->done++;
     push_next(self);
@@ -205,7 +205,7 @@ static double server_cpu_ms(pid_t server)
 {
     clockid_t clock;
     struct timespec used;
-    if (clock_getcpuclockid(server, &clock) != 0 || clock_gettime(clock, &used) != 0) exit(1);
+    if (clock_getcpuclockid(server, &clock) != 0 || clock_gettime(clock, &used) != 0) exit(2);
     return (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
 }
 

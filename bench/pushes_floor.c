@@ -27,7 +27,7 @@ static void check(bool fine, const char *what)
 {
     if (fine) return;
     fprintf(stderr, "bench: the floor failed: %s\n", what);
-    exit(1);
+    exit(2);
 }
 
 static sqlite3_stmt *prepare(bench_floor *floor, const char *sql)

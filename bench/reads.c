@@ -34,7 +34,7 @@ static void must(bool good, const char *what)
 {
     if (good) return;
     (void)fprintf(stderr, "bench: reads: %s\n", what);
-    exit(1);
+    exit(2);
 }
 
 static void fill(const char *folder)

@@ -22,6 +22,13 @@ double bench_cpu_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+double bench_process_cpu_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
 static int compare(const void *a, const void *b)
 {
     double x = *(const double *)a;
@@ -46,7 +53,7 @@ void bench_make_folder(char *path, size_t size)
     snprintf(path, size, "%s/kedge-bench.XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(path)) {
         perror(path);
-        exit(1);
+        exit(2);
     }
 }
 
@@ -67,7 +74,7 @@ void bench_check(kedge_status status, const kedge_error *error, const char *what
 {
     if (status == KEDGE_OK) return;
     fprintf(stderr, "bench: %s: %s (%s)\n", what, error->message, error->code);
-    exit(1);
+    exit(2);
 }
 
 static bool is_met(const bench_row *row)

@@ -13,7 +13,7 @@
 pid_t bench_start_server(const char *program, const char *folder, char *url, size_t url_size)
 {
     int ends[2];
-    if (pipe(ends) != 0) exit(1);
+    if (pipe(ends) != 0) exit(2);
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -21,7 +21,7 @@ pid_t bench_start_server(const char *program, const char *folder, char *url, siz
         close(ends[0]);
         close(ends[1]);
         execl(program, program, "--data", folder, "--listen", "127.0.0.1:0", "--open",
-              (char *)NULL);
+              "--log-level", "warning", (char *)NULL);
         _exit(127);
     }
     close(ends[1]);
@@ -30,7 +30,7 @@ pid_t bench_start_server(const char *program, const char *folder, char *url, siz
     if (!lines || !fgets(line, sizeof line, lines) ||
         strncmp(line, "kedge-server ready on ", 22) != 0) {
         fprintf(stderr, "bench: %s did not start\n", program);
-        exit(1);
+        exit(2);
     }
     line[strcspn(line, "\n")] = '\0';
     snprintf(url, url_size, "%s", line + 22);
