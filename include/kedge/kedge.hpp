@@ -135,8 +135,8 @@ inline result<int64_t> args_integer(std::string_view object, std::string_view me
         [&] { return value; });
 }
 
-/* kedge_mutator: `args` is canonical JSON. A function that throws rejects its mutation with the code
- * mutator-failed. A mutator of the C API is taken as it is: `mutators.emplace_back(of_c)`. */
+/* kedge_mutator: `args` is canonical JSON. A function that throws rejects its mutation with the
+ * code mutator-failed. A mutator of the C API is taken as it is: `mutators.emplace_back(of_c)`. */
 struct mutator {
     using function_type = std::function<result<void>(transaction &, std::string_view args)>;
 
@@ -500,7 +500,7 @@ class query_watch : public detail::owner<kedge_query_watch, kedge_query_watch_fr
     using owner::owner;
 };
 
-/* The changes of one commit; an empty one means: read everything again. Borrowed during the call. */
+/* The changes of one commit; none means: read everything again. Borrowed during the call. */
 struct changes {
     const kedge_change *first;
     size_t count;
