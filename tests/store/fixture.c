@@ -247,6 +247,22 @@ void fixture_end(fixture *f)
     fixture_remove_tree(f->folder);
 }
 
+int fixture_set_up(void **state)
+{
+    fixture *f = malloc(sizeof *f);
+    fixture_begin(f);
+    fixture_open(f);
+    *state = f;
+    return 0;
+}
+
+int fixture_tear_down(void **state)
+{
+    fixture_end(*state);
+    free(*state);
+    return 0;
+}
+
 static void expect_ok(const fixture *f, kedge_status status)
 {
     if (status != KEDGE_OK)

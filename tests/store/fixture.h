@@ -29,6 +29,9 @@ extern const size_t fixture_mutator_count;
 
 void fixture_begin(fixture *f); /* a folder, a server, no store yet */
 void fixture_end(fixture *f);   /* checks nothing, removes all */
+/* For cmocka: `*state` is a fixture with an open store. */
+int fixture_set_up(void **state);
+int fixture_tear_down(void **state);
 kedge_status fixture_try_open(fixture *f, const char *path, kedge_store **store);
 void fixture_open(fixture *f);
 void fixture_close(fixture *f);

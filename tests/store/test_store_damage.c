@@ -6,28 +6,11 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static int setup(void **state)
-{
-    fixture *f = malloc(sizeof *f);
-    fixture_begin(f);
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_end(*state);
-    free(*state);
-    return 0;
-}
 
 static void file_path(const fixture *f, const char *name, char out[256])
 {
@@ -453,7 +436,7 @@ static void test_a_folder_of_another_project_is_refused(void **state)
     fixture_open(f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
 {

@@ -4,27 +4,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static int setup(void **state)
-{
-    fixture *f = malloc(sizeof *f);
-    fixture_begin(f);
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_end(*state);
-    free(*state);
-    return 0;
-}
 
 static void go_to(fixture *f, const char *path)
 {
@@ -566,7 +549,7 @@ static void test_a_delta_from_another_version_is_stale(void **state)
     assert_int_equal(fixture_position(f).version, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
 {

@@ -7,25 +7,8 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
-
-static int setup(void **state)
-{
-    fixture *f = malloc(sizeof *f);
-    fixture_begin(f);
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_end(*state);
-    free(*state);
-    return 0;
-}
 
 /* Rows of confirmed edits, which an old page has, hide that as many pending ones are gone. */
 static void test_a_repair_takes_no_confirmed_edit_for_a_pending_one(void **state)
@@ -284,7 +267,7 @@ static void test_a_table_whose_rows_have_one_key_is_refused_as_damaged(void **st
     assert_int_equal(report.rejected, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
 {

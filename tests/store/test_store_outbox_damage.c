@@ -8,28 +8,11 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static int setup(void **state)
-{
-    fixture *f = malloc(sizeof *f);
-    fixture_begin(f);
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_end(*state);
-    free(*state);
-    return 0;
-}
 
 typedef struct column {
     char table[32];
@@ -361,7 +344,7 @@ static void test_after_a_second_restore_nothing_is_shown_twice(void **state)
     fixture_check(f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
 {

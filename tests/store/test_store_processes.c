@@ -15,22 +15,6 @@
 
 #include <cmocka.h>
 
-static int setup(void **state)
-{
-    fixture *f = malloc(sizeof *f);
-    fixture_begin(f);
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_end(*state);
-    free(*state);
-    return 0;
-}
-
 /* ---- killed at a phase ---- */
 
 static void kill_at(void *context, const char *phase)
@@ -515,7 +499,7 @@ static void test_a_cache_set_aside_by_another_process_is_let_go(void **state)
     kedge_store_close(second);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
 {

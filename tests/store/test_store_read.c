@@ -20,9 +20,8 @@ static void put(fixture *f, const char *collection, const char *id, const char *
 
 static int setup(void **state)
 {
-    fixture *f = malloc(sizeof *f);
-    fixture_begin(f);
-    fixture_open(f);
+    fixture_set_up(state);
+    fixture *f = *state;
     put(f, "notes", "", "0");
     put(f, "notes", "a", "{\"title\":\"first\",\"rank\":3}");
     put(f, "notes", "a/b", "{\"title\":\"second\",\"rank\":1}");
@@ -31,14 +30,6 @@ static int setup(void **state)
     put(f, "notes", "\xc3\xa9", "5");
     put(f, "tags.x-y", "t", "\"\\\"quoted\\\"\"");
     fixture_mutate(f, "kedge.project", "{\"name\":\"the project\"}");
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_end(*state);
-    free(*state);
     return 0;
 }
 
@@ -435,7 +426,7 @@ static void test_a_query_keeps_its_snapshot(void **state)
     expect_query(f, "SELECT count(*) FROM notes", NULL, "7;");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_tear_down)
 
 int main(void)
 {

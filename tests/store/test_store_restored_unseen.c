@@ -6,27 +6,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static int setup(void **state)
-{
-    fixture *f = malloc(sizeof *f);
-    fixture_begin(f);
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_end(*state);
-    free(*state);
-    return 0;
-}
 
 /* The push of all that is pending, for naive_server_push. */
 static kedge_buffer push_body(fixture *f)
@@ -234,7 +217,7 @@ static void test_a_noted_rejection_is_kept_as_it_was_decided_last(void **state)
     fixture_check(f);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
 {

@@ -9,22 +9,6 @@
 
 #include <cmocka.h>
 
-static int setup(void **state)
-{
-    fixture *f = malloc(sizeof *f);
-    fixture_begin(f);
-    fixture_open(f);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_end(*state);
-    free(*state);
-    return 0;
-}
-
 static void test_an_edit_is_read_back_at_once_and_after_reopening(void **state)
 {
     fixture *f = *state;
@@ -442,7 +426,7 @@ static void test_a_page_of_another_version_is_stale(void **state)
     assert_int_equal(result, KEDGE_APPLY_STALE);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
 {
