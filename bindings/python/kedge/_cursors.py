@@ -2,11 +2,10 @@
 import json
 from typing import Any, Callable, Generic, Iterator, Tuple, TypeVar
 
-from ._errors import call
+from ._errors import call, text_of
 from ._handles import Handle, Owner
 from ._library import ffi, lib
 from ._records import Index, Mutation, mutation_of
-from ._errors import text_of
 from ._texts import sized_text
 
 Row = TypeVar("Row")

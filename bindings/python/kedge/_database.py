@@ -3,12 +3,12 @@ import contextlib
 import json
 import time
 import weakref
-from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Sequence, Tuple, Type, TypeVar
+from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, Tuple, Type, TypeVar
 
 from ._batch import Batch, UndoGroup, _Batch
 from ._callbacks import drop, keep
 from ._cursors import Indexes, Mutations, Query, Scan, _Cursor
-from ._errors import Cancelled, Closed, Error, InvalidArgument, NotFound, Rejected, Timeout, call, text_of
+from ._errors import Cancelled, Error, InvalidArgument, NotFound, Rejected, Timeout, call, text_of
 from ._handles import Handle, SharedHandle, here, refuse_callback
 from ._library import ffi, lib
 from ._mutators import NOTHING, Mutator
