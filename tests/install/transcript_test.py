@@ -1,8 +1,11 @@
 """The programs of a page of docs, in several languages: each prints what the page says, with a kedge-server. The page's
 commands begin with the program's name; it finds the server in the variable NAME_URL.
 
-usage: transcript_test.py KEDGE_SERVER LIBRARY_FOLDER PAGE PROGRAM...   (a program that ends in .py is run by Python)
+usage: transcript_test.py KEDGE_SERVER LIBRARY_FOLDER PAGE PROGRAM...
+A program that ends in .py is run by Python. Several with commas between take turns on the same folders: the first command
+is one of the first program, the next one of the second.
 """
+import itertools
 import os
 import pathlib
 import re
@@ -28,14 +31,16 @@ def play(program, folder):
         try:
             url = serving.stdout.readline().split()[-1]
             environment = {**os.environ, "LD_LIBRARY_PATH": libraries}
-            start = [sys.executable, program] if program.endswith(".py") else [program]
+            turns = itertools.cycle(program.split(","))
             count = 0
             for command, expected in transcript():
+                turn = next(turns)
+                start = [sys.executable, turn] if turn.endswith(".py") else [turn]
                 environment[f"{command[0].upper()}_URL"] = url
                 done = subprocess.run(start + command[1:], cwd=folder, env=environment,
                                       capture_output=True, text=True, timeout=60)
                 if done.returncode != 0 or done.stdout != expected:
-                    sys.exit(f"{program}: {command}\nprinted {done.stdout!r} {done.stderr!r}\n"
+                    sys.exit(f"{turn}: {command}\nprinted {done.stdout!r} {done.stderr!r}\n"
                              f"expected {expected!r}")
                 count += 1
         finally:
