@@ -12,9 +12,9 @@
  * responses, watches and all other callbacks (unless the app has a dispatcher), maintenance. It
  * never waits for the network. But it writes to the disk, so that a large pull may take seconds.
  *
- * Use such a database on one thread. kedge_sync, kedge_wait and kedge_history block as they do
- * otherwise, and run the loop while they wait. libcurl may use a thread of its own to look up a
- * host name. */
+ * One thread at a time can be in the loop. kedge_sync, kedge_wait and kedge_history block as they
+ * do otherwise, and run the loop while they wait, unless another thread does. libcurl may use a
+ * thread of its own to look up a host name. */
 #ifndef KEDGE_LOOP_H
 #define KEDGE_LOOP_H
 

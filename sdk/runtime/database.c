@@ -297,8 +297,9 @@ kedge_status kedge_close(kedge_db *db)
     if (runs_a_callback(db)) return KEDGE_INVALID_ARGUMENT;
     void *userdata = db->userdata;
     void (*userdata_free)(void *) = db->userdata_free;
-    if (db->caller_driven) kedge_loop_end(db);
     kedge_worker_stop(db);
+    if (db->caller_driven) kedge_loop_end(db);
+    kedge_worker_join(db);
     kedge_callbacks_wait(&db->callbacks);
     free_db(db);
     if (userdata_free != NULL) userdata_free(userdata);

@@ -42,7 +42,13 @@ static void restore_sigpipe(const signal_guard *guard)
     pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
 }
 
-/* From here to leave() this thread is the worker. */
+/* From here to leave() this thread is the worker. With the lock held. */
+static void begin(kedge_db *db)
+{
+    db->shared.worker = pthread_self();
+    db->shared.worker_runs = true;
+}
+
 static kedge_status enter(kedge_db *db, kedge_error *error)
 {
     pthread_mutex_lock(&db->lock);
@@ -51,10 +57,7 @@ static kedge_status enter(kedge_db *db, kedge_error *error)
         status = kedge_fail(error, KEDGE_BUSY, "loop-runs",
                             "another thread runs the loop of this database; one thread may use it");
     }
-    if (status == KEDGE_OK) {
-        db->shared.worker = pthread_self();
-        db->shared.worker_runs = true;
-    }
+    if (status == KEDGE_OK) begin(db);
     pthread_mutex_unlock(&db->lock);
     return status;
 }
@@ -63,6 +66,7 @@ static void leave(kedge_db *db)
 {
     pthread_mutex_lock(&db->lock);
     db->shared.worker_runs = false;
+    if (db->shared.waiting > 0 || db->shared.closing) pthread_cond_broadcast(&db->moved);
     pthread_mutex_unlock(&db->lock);
 }
 
@@ -82,7 +86,11 @@ kedge_status kedge_loop_turn(kedge_db *db, int64_t timeout_ms, int64_t *wait_ms,
 
 void kedge_loop_end(kedge_db *db)
 {
-    if (enter(db, NULL) != KEDGE_OK) return;
+    pthread_mutex_lock(&db->lock);
+    while (db->shared.worker_runs)
+        pthread_cond_wait(&db->moved, &db->lock);
+    begin(db);
+    pthread_mutex_unlock(&db->lock);
     signal_guard guard = block_sigpipe();
     kedge_worker_end(db);
     restore_sigpipe(&guard);

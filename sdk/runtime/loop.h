@@ -8,7 +8,7 @@
  * long the next turn may wait. Errors as kedge_loop_run. */
 kedge_status kedge_loop_turn(kedge_db *db, int64_t timeout_ms, int64_t *wait_ms,
                              kedge_error *error);
-/* What the worker does at its end. */
+/* What the worker does at its end, when no thread is in the loop any more. */
 void kedge_loop_end(kedge_db *db);
 
 #endif

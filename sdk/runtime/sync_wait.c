@@ -40,22 +40,23 @@ static int64_t left_ms(const kedge_wait_deadline *deadline)
            (deadline->at.tv_nsec - now.tv_nsec) / 1000000;
 }
 
-/* A round of the loop on this thread. False: another thread runs it just now. */
-static bool run_loop(kedge_db *db, int64_t timeout_ms)
+/* A round of the loop on this thread, unless another one has begun to run it. */
+static void run_loop(kedge_db *db, int64_t timeout_ms)
 {
     int64_t wait_ms = 0;
     pthread_mutex_unlock(&db->lock);
-    kedge_status status = kedge_loop_turn(db, timeout_ms, &wait_ms, NULL);
+    (void)kedge_loop_turn(db, timeout_ms, &wait_ms, NULL);
     pthread_mutex_lock(&db->lock);
-    return status == KEDGE_OK;
 }
 
 int kedge_wait_moved(kedge_db *db, const kedge_wait_deadline *deadline)
 {
-    if (db->caller_driven) {
+    /* Who runs the loop tells the others when it leaves it. */
+    if (db->caller_driven && !db->shared.worker_runs && !db->shared.closing) {
         int64_t left = left_ms(deadline);
         if (left <= 0) return ETIMEDOUT;
-        if (run_loop(db, left)) return 0;
+        run_loop(db, left);
+        return 0;
     }
     if (deadline->forever) return pthread_cond_wait(&db->moved, &db->lock);
     return pthread_cond_timedwait(&db->moved, &db->lock, &deadline->at);

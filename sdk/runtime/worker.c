@@ -418,15 +418,17 @@ kedge_status kedge_worker_start(kedge_db *db, kedge_error *error)
 
 void kedge_worker_stop(kedge_db *db)
 {
-    if (!db->thread_runs) return;
     pthread_mutex_lock(&db->lock);
     db->shared.closing = true;
     pthread_cond_broadcast(&db->moved);
     pthread_mutex_unlock(&db->lock);
     kedge_http_wake(db->http);
-    pthread_join(db->thread, NULL);
-    db->thread_runs = false;
+}
 
+void kedge_worker_join(kedge_db *db)
+{
+    if (db->thread_runs) pthread_join(db->thread, NULL);
+    db->thread_runs = false;
     pthread_mutex_lock(&db->lock);
     while (db->shared.waiting > 0) {
         pthread_cond_wait(&db->moved, &db->lock);

@@ -9,10 +9,13 @@
 kedge_net_sink kedge_worker_sink(kedge_db *db);
 kedge_driver_host kedge_worker_host(kedge_db *db);
 
-/* Start and end the worker; in its thread all signals are blocked. Ending cancels running requests
- * and wakes waiting threads with KEDGE_CANCELLED. */
+/* Starts the worker; in its thread all signals are blocked. */
 kedge_status kedge_worker_start(kedge_db *db, kedge_error *error);
+/* End it: the first ends the rounds, and waiting threads with KEDGE_CANCELLED; the second waits
+ * until the worker thread and the waiting threads have left. In between, kedge_worker_end is called
+ * where there is no worker thread. */
 void kedge_worker_stop(kedge_db *db);
+void kedge_worker_join(kedge_db *db);
 
 /* ---- a round ---- */
 

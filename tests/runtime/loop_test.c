@@ -2,12 +2,15 @@
  * kedge-server. And the example of docs/how-to/use-an-event-loop.md.
  *
  *   loop_test PATH-OF-KEDGE-SERVER */
+#include "sdk/runtime/db.h"
 #include "tests/runtime/client.h"
 #include "tests/support/files.h"
+#include "tests/support/scripted_server.h"
 #include "tests/support/server_process.h"
 
 #include <dirent.h>
 #include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -198,6 +201,72 @@ static void test_functions_that_wait_run_the_loop(void **state)
     assert_int_equal(client_status(w->dbs[0]).pending, 1);
 }
 
+static void *sync_often(void *context)
+{
+    static kedge_error error;
+    for (int i = 0; i < 30; i++)
+        if (kedge_sync(context, SYNC_TIMEOUT_MS, &error) != KEDGE_OK) return &error;
+    return NULL;
+}
+
+/* The one that runs the loop is done, and the other goes on with it. */
+static void test_of_two_threads_that_wait_each_gets_its_sync(void **state)
+{
+    world *w = *state;
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, sync_often, w->dbs[0]), 0);
+    for (int i = 0; i < 2; i++) {
+        void *failed = NULL;
+        pthread_join(threads[i], &failed);
+        if (failed != NULL) fail_msg("%s", ((kedge_error *)failed)->message);
+    }
+}
+
+typedef struct waiter {
+    kedge_db *db;
+    bool asks_history; /* else it syncs */
+    kedge_status status;
+} waiter;
+
+static void *wait_for_ever(void *context)
+{
+    waiter *self = context;
+    kedge_document *versions = NULL;
+    self->status = self->asks_history ? kedge_history(self->db, 0, 1, -1, &versions, NULL)
+                                      : kedge_sync(self->db, -1, NULL);
+    return NULL;
+}
+
+static bool is_in_loop(kedge_db *db)
+{
+    pthread_mutex_lock(&db->lock);
+    bool inside = db->shared.waiting > 0 && db->shared.worker_runs;
+    pthread_mutex_unlock(&db->lock);
+    return inside;
+}
+
+static void test_closing_ends_the_wait_of_another_thread(void **state)
+{
+    world *w = *state;
+    char folder[FILES_PATH_BYTES];
+    scripted_server *hung = scripted_server_start(scripted_hangs, NULL);
+    files_path(folder, w->root, "hung");
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        kedge_options options = client_options(folder, scripted_server_url(hung));
+        options.caller_driven = true;
+        waiter self = {.db = client_open(&options), .asks_history = i == 1};
+        assert_int_equal(pthread_create(&thread, NULL, wait_for_ever, &self), 0);
+        while (!is_in_loop(self.db))
+            poll(NULL, 0, 1);
+        assert_int_equal(kedge_close(self.db), KEDGE_OK);
+        pthread_join(thread, NULL);
+        assert_int_equal(self.status, KEDGE_CANCELLED);
+    }
+    scripted_server_stop(hung);
+}
+
 typedef struct caught {
     kedge_db *db;
     int calls;
@@ -267,6 +336,8 @@ int main(int argc, char **argv)
         TEST(test_an_edit_makes_the_descriptor_readable),
         TEST(test_an_edit_of_another_process_makes_the_descriptor_readable),
         TEST(test_functions_that_wait_run_the_loop),
+        TEST(test_of_two_threads_that_wait_each_gets_its_sync),
+        TEST(test_closing_ends_the_wait_of_another_thread),
         TEST(test_a_callback_cannot_run_the_loop_or_wait),
         TEST(test_a_database_with_a_worker_thread_has_no_loop),
         TEST(test_the_example_syncs_while_it_reads_its_input),
