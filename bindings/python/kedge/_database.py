@@ -9,7 +9,7 @@ from ._batch import Batch, UndoGroup, _Batch
 from ._callbacks import drop, keep
 from ._cursors import Indexes, Mutations, Query, Scan, _Cursor
 from ._errors import Cancelled, Error, InvalidArgument, NotFound, Rejected, Timeout, call, text_of
-from ._handles import Handle, SharedHandle, here, refuse_callback
+from ._handles import Handle, SharedHandle, close_forgotten, here, refuse_callback
 from ._library import ffi, lib
 from ._mutators import NOTHING, Mutator
 from ._records import (Change, LogLevel, Mutation, Outcome, RepairReport, ResultChanges, Stats, SyncStatus, UndoResult, UndoState,
@@ -55,8 +55,8 @@ class Database:
         self.close()
 
     def __del__(self) -> None:
-        if "_children" in self.__dict__:
-            self.close()
+        if "_children" in self.__dict__ and self._handle.is_open:
+            close_forgotten(self.close)
 
     def close(self) -> None:
         """Closes the database; pending edits stay on the disk. Closing twice does nothing. InvalidArgument in a function

@@ -27,6 +27,15 @@ def refuse_mutator() -> None:
         raise InvalidArgument("called-back", "a mutator may only use its transaction")
 
 
+def close_forgotten(close: Callable[[], None]) -> None:
+    """Closes what nobody holds any more. Garbage is collected on any thread, also in a function that Kedge calls, where a
+    close could wait for that function: then a thread does it."""
+    if here.callbacks or here.mutators:
+        threading.Thread(target=close, name="kedge-close").start()
+    else:
+        close()
+
+
 class Handle:
     """A pointer of the C library. `with handle as pointer:` raises Closed after close()."""
 
@@ -114,5 +123,5 @@ class Owner:
 
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
-        if handle is not None:
-            handle.close()
+        if handle is not None and handle.is_open:
+            close_forgotten(handle.close)

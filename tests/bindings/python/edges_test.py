@@ -59,9 +59,15 @@ def use_the_database(tx, args):
     outside[0].get("notes", "1")
 
 
+@kedge.mutator("bad.forget")
+def forget_a_database(tx, args):
+    outside.clear()
+    gc.collect()
+
+
 outside = []
 MUTATORS = [count_items, keep_transaction, raise_what_is_given, write_what_is_no_json, reject_without_a_code,
-            use_the_database]
+            use_the_database, forget_a_database]
 NOTE = {"collection": "notes", "id": "1", "value": {"text": "hi"}}
 
 
@@ -139,6 +145,24 @@ class Closing(Case):
         del scan
         gc.collect()
         kedge.repair(str(self.folder / "copy"), str(self.folder / "other"))  # which is refused as long as it is open
+
+    def test_a_database_that_a_callback_or_a_mutator_was_the_last_to_hold_is_closed(self):
+        for forget in ("callback", "mutator"):
+            db, called = self.open(f"outer {forget}"), threading.Event()
+            path = str(self.folder / f"inner {forget}")
+            outside[:] = [kedge.open(path, organization="acme", project="plan")]
+            outside[0].mutate("kedge.put", NOTE)
+            outside[0] = [outside[0], outside[0].watch(print)]
+            if forget == "mutator":
+                db.mutate("bad.forget", 1)
+            else:
+                with db.watch(lambda changes: (outside.clear(), gc.collect(), called.set())):
+                    db.mutate("kedge.put", NOTE)
+                    self.assertTrue(called.wait(WAIT_S))
+            for thread in threading.enumerate():
+                if thread.name == "kedge-close":
+                    thread.join(WAIT_S)
+            kedge.repair(path, path + " repaired")  # which is refused as long as it is open
 
     def test_close_ends_what_other_threads_wait_for(self):
         for wait in (lambda db: db.wait(1, timeout=None), lambda db: db.sync(timeout=None)):
