@@ -1,4 +1,5 @@
 /* Puts edits that were damaged on the disk into the inbox. */
+#include "mutate/apply.h"
 #include "sdk/store/outbox_heal.h"
 #include "sdk/store/outbox_rows.h"
 
@@ -183,6 +184,58 @@ static kedge_status delete_closed(kedge_outbox_healing *heal, kedge_error *error
     return status;
 }
 
+/* What leads from the first attempt of a client-only edit to the newest one. */
+#define ATTEMPTS_OF(table, condition, checksum)                                                    \
+    "SELECT sequence AS newest, CASE WHEN json_valid(args) THEN args ->> '$.made.sequence' END"    \
+    " AS first FROM " table " WHERE name = '" KEDGE_APPLY_MUTATOR "' AND " condition               \
+    " AND checksum = " checksum
+#define LEADS                                                                                      \
+    "(SELECT first, max(newest) AS newest FROM (" ATTEMPTS_OF(                                     \
+        "pending", "covered_version IS NULL",                                                      \
+        KEDGE_PENDING_CHECKSUM) " UNION ALL " ATTEMPTS_OF("rejected", "state IN (0, 4)",           \
+                                                          KEDGE_REJECTED_CHECKSUM) ") WHERE "      \
+                                                                                   "typeof(first)" \
+                                                                                   " = 'integer' " \
+                                                                                   "AND first "    \
+                                                                                   "BETWEEN 1 "    \
+                                                                                   "AND newest - " \
+                                                                                   "1 GROUP BY "   \
+                                                                                   "first)"
+
+/* The row of a first attempt says no more than which attempt is the newest one, and that one says
+ * so, too. */
+static kedge_status make_leads(kedge_outbox_healing *heal, kedge_error *error)
+{
+    static const char drop[] = "DELETE FROM rejected WHERE checksum IS NOT " KEDGE_REJECTED_CHECKSUM
+                               " AND sequence IN (SELECT first FROM " LEADS ")";
+    static const char lead[] =
+        "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS ", checksum)"
+        " SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM " FROM (SELECT"
+        " first AS sequence, '' AS client, 0 AS id, NULL AS uid, NULL AS digest,"
+        " '" KEDGE_APPLY_MUTATOR "' AS name, CAST(newest AS TEXT) AS args, ?1 AS timestamp,"
+        " NULL AS origin_client, NULL AS origin_id, 0 AS version, '" KEDGE_APPLY_CONFLICT
+        "' AS code, '' AS message, 5 AS state, ?1 AS decided_ms FROM " LEADS ")";
+    kedge_store_db *db = &heal->store->outbox;
+    sqlite3_stmt *insert;
+    kedge_status status = kedge_store_db_execute(db, drop, error);
+    if (status == KEDGE_OK) status = kedge_store_db_take(db, lead, &insert, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, insert, 1, heal->now_ms);
+    status = kedge_store_db_run(db, insert, error);
+    if (status == KEDGE_OK && sqlite3_changes(db->handle) > 0) heal->changed = true;
+    return status;
+}
+
+static kedge_status heal_leads(kedge_outbox_healing *heal, kedge_error *error)
+{
+    static const char any[] = "SELECT EXISTS(SELECT 1 FROM rejected WHERE checksum IS"
+                              " NOT " KEDGE_REJECTED_CHECKSUM ")";
+    int64_t damaged = 0;
+    kedge_status status = kedge_store_db_number(&heal->store->outbox, any, &damaged, error);
+    if (status != KEDGE_OK || (damaged == 0 && !heal->totals_wrong)) return status;
+    return make_leads(heal, error);
+}
+
 /* Returns KEDGE_DONE when all entries are sound. */
 static kedge_status next_damaged(kedge_outbox_healing *heal, int64_t *key, kedge_inbox_entry *entry,
                                  kedge_error *error)
@@ -207,7 +260,8 @@ kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error)
     kedge_status status;
     int64_t key;
     bool own = false;
-    status = delete_closed(heal, error);
+    status = heal_leads(heal, error);
+    if (status == KEDGE_OK) status = delete_closed(heal, error);
     while (status == KEDGE_OK) {
         entry = (kedge_inbox_entry){.message = "this rejected edit was damaged on the disk"};
         status = next_damaged(heal, &key, &entry, error);

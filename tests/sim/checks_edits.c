@@ -18,8 +18,24 @@ static bool has_entry(const sim_ledger *ledger, int64_t sequence)
     return false;
 }
 
-/* The edit that was made again: from now on the new row is what is owed. What was applied is not
- * made again. */
+/* The newest attempt takes the place of the edit. What was applied is not made again. */
+static void take_attempt(const sim_view *of, sim_entry *entry, const uint8_t *uid,
+                         const uint8_t *digest)
+{
+    const sim_decided *decided = sim_oracle_decided_as(of->at, entry->uid, entry->digest, NULL);
+    if (memcmp(entry->uid, uid, SIM_UID_SIZE) == 0) return; /* it is that one already */
+    if (decided != NULL && !decided->rejected)
+        sim_violate(of->client->world, SIM_I6,
+                    "client %u: %" PRId64 " is made again, and version %" PRId64
+                    " holds it as applied",
+                    of->client->index, entry->sequence, of->position.version);
+    memcpy(entry->uid, uid, SIM_UID_SIZE);
+    memcpy(entry->digest, digest, KEDGE_DIGEST_SIZE);
+    entry->found = NULL;
+    of->client->world->report->remade++;
+}
+
+/* The edit that was made again: from now on the new row is what is owed. */
 static void follow_remade(const sim_view *of, sim_entry *entry, const sim_inbox_row *row)
 {
     static const char sql[] = "SELECT uid, digest FROM pending WHERE sequence = ?1"
@@ -27,33 +43,29 @@ static void follow_remade(const sim_view *of, sim_entry *entry, const sim_inbox_
                               " UNION ALL SELECT uid, digest FROM confirmed WHERE sequence = ?1";
     sqlite3_stmt *find;
     sqlite3 *outbox = of->client->store->outbox.handle;
-    const sim_decided *decided = sim_oracle_decided_as(of->at, entry->uid, entry->digest, NULL);
-    if (decided != NULL && !decided->rejected)
-        sim_violate(of->client->world, SIM_I6,
-                    "client %u: %" PRId64 " is made again, and version %" PRId64
-                    " holds it as applied",
-                    of->client->index, entry->sequence, of->position.version);
     if (sqlite3_prepare_v2(outbox, sql, -1, &find, NULL) != SQLITE_OK) return;
     sqlite3_bind_int64(find, 1, row->remade);
     if (sqlite3_step(find) == SQLITE_ROW && sqlite3_column_bytes(find, 0) == SIM_UID_SIZE &&
-        sqlite3_column_bytes(find, 1) == KEDGE_DIGEST_SIZE) {
-        memcpy(entry->uid, sqlite3_column_blob(find, 0), SIM_UID_SIZE);
-        memcpy(entry->digest, sqlite3_column_blob(find, 1), KEDGE_DIGEST_SIZE);
-        entry->found = NULL;
-        of->client->world->report->remade++;
-    }
+        sqlite3_column_bytes(find, 1) == KEDGE_DIGEST_SIZE)
+        take_attempt(of, entry, sqlite3_column_blob(find, 0), sqlite3_column_blob(find, 1));
     sqlite3_finalize(find);
+}
+
+/* A row that was damaged, and made again from the newest attempt, has only its sequence. */
+static bool was_remade(const sim_entry *entry, const sim_inbox_row *row)
+{
+    if (row->remade == 0) return false;
+    return row->has_uid ? memcmp(entry->uid, row->uid, SIM_UID_SIZE) == 0
+                        : sim_entry_is(entry, row->sequence);
 }
 
 static void follow_all(const sim_view *of)
 {
     sim_ledger *ledger = &of->client->ledger;
-    for (size_t i = 0; i < of->inbox_count; i++) {
-        const sim_inbox_row *row = &of->inbox[i];
-        for (size_t j = 0; row->remade > 0 && row->has_uid && j < ledger->count; j++)
-            if (memcmp(ledger->entries[j].uid, row->uid, SIM_UID_SIZE) == 0)
-                follow_remade(of, &ledger->entries[j], row);
-    }
+    for (size_t i = 0; i < of->inbox_count; i++)
+        for (size_t j = 0; j < ledger->count; j++)
+            if (was_remade(&ledger->entries[j], &of->inbox[i]))
+                follow_remade(of, &ledger->entries[j], &of->inbox[i]);
 }
 
 static bool is_in_inbox(const sim_view *of, const sim_entry *entry)

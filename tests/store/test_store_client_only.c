@@ -198,6 +198,30 @@ static void test_what_is_listed_is_found_by_the_sequence_it_is_listed_with(void 
     assert_int_equal(fixture_position(f).rejected, 0);
 }
 
+/* Whatever is wrong with the row of the first attempt, the newest one tells which one that was. */
+static void test_a_damaged_first_attempt_leads_to_the_newest_one_again(void **state)
+{
+    static const char *const damage[] = {
+        "UPDATE rejected SET message = 'x'", "UPDATE rejected SET args = 'x'",
+        "UPDATE rejected SET state = 1", "DELETE FROM rejected; UPDATE totals SET rows = 1"};
+    fixture *f = fixture_of(state);
+    char says[128] = "";
+    int64_t first = fixture_mutate(f, "own-add", ADD(1));
+    push_behind(f, ADD(100));
+    fixture_pull(f);
+    for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+        assert_int_equal(kedge_store_db_execute(&f->store->outbox, damage[i], &f->error), KEDGE_OK);
+        fixture_reopen(f);
+        assert_int_equal(first_row(f, false, says, sizeof says), first);
+        assert_int_equal(fixture_outcome(f, first), KEDGE_OUTCOME_PENDING);
+        assert_int_equal(fixture_position(f).rejected, 0);
+        fixture_expect(f, "n", "101");
+    }
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "101");
+    assert_int_equal(fixture_outcome(f, first), KEDGE_OUTCOME_APPLIED);
+}
+
 static void test_what_the_mutator_refuses_then_is_shown_with_its_reason(void **state)
 {
     fixture *f = fixture_of(state);
@@ -551,6 +575,7 @@ int main(void)
         TEST(test_conflicts_without_end_lead_to_the_inbox),
         TEST(test_an_old_entry_of_the_inbox_is_found_by_its_first_sequence),
         TEST(test_what_is_listed_is_found_by_the_sequence_it_is_listed_with),
+        TEST(test_a_damaged_first_attempt_leads_to_the_newest_one_again),
         TEST(test_what_the_mutator_refuses_then_is_shown_with_its_reason),
         TEST(test_an_edit_that_was_made_again_is_cancelled_by_its_first_sequence),
         TEST(test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_again),
