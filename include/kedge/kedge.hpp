@@ -159,7 +159,7 @@ struct mutator {
 /* kedge_options. The functions run on the worker thread. What they throw is told to `log`. */
 struct options {
     std::string path, organization, project;
-    std::optional<std::string> url, ca_file, user, role;
+    std::optional<std::string> url, ca_file, user, role, schema_version;
     std::vector<mutator> mutators, client_mutators;
     bool offline = false, create_project = false, caller_driven = false;
     int64_t server_wait_ms = 0;
@@ -194,6 +194,7 @@ class context
         c.ca_file = text(options_.ca_file);
         c.user = text(options_.user);
         c.role = text(options_.role);
+        c.schema_version = text(options_.schema_version);
         c.mutators = mutators_.data();
         c.mutator_count = mutators_.size();
         c.client_mutators = client_mutators_.data();
@@ -217,7 +218,8 @@ class context
         const auto sound = [](const std::string &each) { return each.find('\0') == each.npos; };
         for (const auto *each : {&options_.path, &options_.organization, &options_.project})
             if (!sound(*each)) return false;
-        for (const auto *each : {&options_.url, &options_.ca_file, &options_.user, &options_.role})
+        for (const auto *each : {&options_.url, &options_.ca_file, &options_.user, &options_.role,
+                                 &options_.schema_version})
             if (*each && !sound(**each)) return false;
         for (const auto *each : {&options_.mutators, &options_.client_mutators})
             for (const mutator &one : *each)

@@ -1,5 +1,5 @@
-"""Each binding has the whole public API: it calls every function that include/kedge declares, but for those that are named
-here with the reason.
+"""Each binding has the whole public API: it calls every function that include/kedge declares, and names every member of the
+structs that begin with a KEDGE_…_INIT, but for those that are named here with the reason.
 
 usage: coverage_test.py SOURCE_DIR"""
 import pathlib
@@ -9,13 +9,28 @@ import sys
 root = pathlib.Path(sys.argv[1])
 
 
+HEADERS = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / "include/kedge").glob("*.h")))
+
+
 def declared():
     """The functions of the headers; a declaration may run over lines."""
-    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted((root / "include/kedge").glob("*.h")))
-    return set(re.findall(r"^KEDGE_API\b[^;(]*?\b(kedge_\w+)\(", text, re.M))
+    return set(re.findall(r"^KEDGE_API\b[^;(]*?\b(kedge_\w+)\(", HEADERS, re.M))
+
+
+def members():
+    """struct -> its members, but those that its initialiser sets."""
+    found = {}
+    for name in re.findall(r"^#define KEDGE_(\w+)_INIT\b", HEADERS, re.M):
+        struct = f"kedge_{name.lower()}"
+        body = re.search(rf"^typedef struct {struct} \{{(.*?)^\}} {struct};", HEADERS, re.M | re.S)[1]
+        body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+        body = re.sub(r"\(\*(?:KEDGE_NULLABLE )?(\w+)\)\([^;]*", r"\1", body)
+        found[struct] = set(re.findall(r"(\w+)(?:\[\w+\])?\s*;", body)) - {"size", "version"}
+    return found
 
 
 FUNCTIONS = declared()
+MEMBERS = members()
 TREES = "Python has values of its own in the place of cJSON's trees"
 # Language -> its files, what a call looks like in them, and what it leaves out with the reason.
 BINDINGS = {
@@ -37,12 +52,20 @@ def findings(functions, files, call, left_out):
     yield from (f"leaves out {name}, which is not there" for name in sorted(set(left_out) - functions))
 
 
+def missing_members(structs, files, left_out):
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(root.glob(files)))
+    words = set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", text, flags=re.S)))
+    for struct, names in sorted(structs.items()):
+        yield from (f"has no {struct}.{name}" for name in sorted(names - words - set(left_out)))
+
+
 def self_test():
     """What is not called, is called all the same, or is not there, is found."""
     files, call, _ = BINDINGS["Python"]
     left_out = {"kedge_mutate": "", "kedge_gone": ""}
     found = list(findings({"kedge_planted", "kedge_mutate"}, files, call, left_out))
-    if len(found) != 3:
+    found += missing_members({"kedge_planted": {"not_a_member", "project"}}, files, {})
+    if len(found) != 4:
         sys.exit(f"self-test: {found}")
 
 
@@ -50,6 +73,12 @@ if len(FUNCTIONS) < 80:
     sys.exit(f"only {len(FUNCTIONS)} functions were found in the headers")
 self_test()
 found = [f"{language} {what}" for language, of in BINDINGS.items() for what in findings(FUNCTIONS, *of)]
+OWNED = {"userdata_free": "the database of the binding owns its functions"}
+# In C++ an app reads the structs of C that Kedge fills.
+found += [f"C++ {what}" for what in
+          missing_members({"kedge_options": MEMBERS["kedge_options"]}, "include/kedge/*.hpp", OWNED)]
+found += [f"Python {what}" for what in
+          missing_members(MEMBERS, "bindings/python/kedge/*.py", {**OWNED, "allocator": "Python's memory is that of malloc"})]
 for what in found:
     print(what)
 print(f"{len(FUNCTIONS)} functions, {len(BINDINGS)} bindings, {len(found)} findings")

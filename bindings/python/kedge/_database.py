@@ -418,7 +418,8 @@ def open(path: str, *, organization: str, project: str, url: Optional[str] = Non
          mutators: Sequence[Mutator] = (), client_mutators: Sequence[Mutator] = (), user: Optional[str] = None,
          role: Optional[str] = None, offline: bool = False, create_project: bool = False, server_wait_ms: int = 0,
          token: Optional[Token] = None, dispatch: Optional[Dispatch] = None, log: Optional[Log] = None,
-         log_level: LogLevel = LogLevel.ERROR, caller_driven: bool = False) -> Database:
+         log_level: LogLevel = LogLevel.ERROR, caller_driven: bool = False,
+         schema_version: Optional[str] = None) -> Database:
     """Opens or creates the database in the folder `path`.
 
     `url` None: it never syncs. `mutators` are on the server, too; `client_mutators` are the app's alone. `token` gives
@@ -430,7 +431,7 @@ def open(path: str, *, organization: str, project: str, url: Optional[str] = Non
     options, made = ffi.new("kedge_options *"), ffi.new("kedge_db **")
     lib.init_kedge_options(options)
     texts = {"path": path, "url": url, "ca_file": ca_file, "organization": organization, "project": project,
-             "user": user, "role": role}
+             "user": user, "role": role, "schema_version": schema_version}
     try:
         pointers = {name: terminated_or_null(text, name) for name, text in texts.items()}
         for name, pointer in pointers.items():

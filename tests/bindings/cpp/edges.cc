@@ -108,6 +108,10 @@ void texts(const std::string &path)
     auto bad = options_of(path);
     bad.user = std::string(cut);
     fails(kedge::database::open(bad).error(), KEDGE_INVALID_ARGUMENT, "text-invalid", "a user");
+    bad = options_of(path);
+    bad.schema_version = ".1";
+    fails(kedge::database::open(bad).error(), KEDGE_INVALID_ARGUMENT, "invalid-name",
+          "a schema version");
     const auto db = kedge::database::open(options_of(path)).or_throw();
     fails(db.get(cut, "1").error(), KEDGE_INVALID_ARGUMENT, "text-invalid", "a collection");
     fails(db.mutate(cut, note).error(), KEDGE_INVALID_ARGUMENT, "text-invalid", "a mutator");

@@ -246,6 +246,7 @@ class Texts(Case):
         self.refused(kedge.InvalidArgument, "mutator-invalid", kedge.open, str(self.folder / "x"), organization="a",
                      project="b", mutators=[print])
         self.refused(kedge.InvalidArgument, "not-caller-driven", db.fileno)
+        self.refused(kedge.InvalidArgument, "invalid-name", self.open, "other", schema_version=".1")
 
 
 class Mutators(Case):
