@@ -4,8 +4,10 @@
 #include "common/error.h"
 #include "sdk/store/cache_row.h"
 #include "sdk/store/outbox_rows.h"
+#include "sdk/store/wal_damage.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* A statement that has a row, with one text, for each finding. */
 typedef struct finding {
@@ -72,6 +74,8 @@ typedef struct verification {
     kedge_inspect *inspect;
     kedge_inspect_sink sink;
     int64_t findings;
+    kedge_error
+        unreadable; /* the last one that was told: it keeps several statements from running */
 } verification;
 
 static kedge_status tell(verification *work, const kedge_store_db *db, const char *what,
@@ -82,6 +86,14 @@ static kedge_status tell(verification *work, const kedge_store_db *db, const cha
     kedge_buffer_append_format(line, "%s: %s", db->name, what);
     kedge_buffer_append_bytes(line, text);
     return kedge_inspect_put(work->inspect, work->sink, error);
+}
+
+static kedge_status tell_unreadable(verification *work, const kedge_store_db *db,
+                                    const kedge_error *why, kedge_error *error)
+{
+    if (strcmp(work->unreadable.message, why->message) == 0) return KEDGE_OK;
+    work->unreadable = *why;
+    return tell(work, db, "", kedge_bytes_of(why->message), error);
 }
 
 /* What SQLite cannot read is a finding, too; the next statement goes on. */
@@ -96,7 +108,7 @@ static kedge_status look_for(verification *work, kedge_store_db *db, const findi
         if (status != KEDGE_OK) return status;
     }
     kedge_store_db_reset(db);
-    if (status == KEDGE_CORRUPT) return tell(work, db, "", kedge_bytes_of(why.message), error);
+    if (status == KEDGE_CORRUPT) return tell_unreadable(work, db, &why, error);
     if (status != KEDGE_DONE && error != NULL) *error = why;
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
@@ -117,6 +129,9 @@ kedge_status kedge_inspect_verify(kedge_inspect *inspect, kedge_inspect_sink sin
     verification work = {.inspect = inspect, .sink = sink};
     kedge_status status =
         verify(&work, &inspect->outbox, OUTBOX, sizeof OUTBOX / sizeof *OUTBOX, error);
+    if (status == KEDGE_OK && kedge_wal_is_damaged(&inspect->outbox))
+        status = tell(&work, &inspect->outbox, "its WAL is damaged, and commits stand behind that",
+                      (kedge_bytes){NULL, 0}, error);
     if (status == KEDGE_OK && inspect->cache.handle)
         status = verify(&work, &inspect->cache, CACHE, sizeof CACHE / sizeof *CACHE, error);
     *findings = work.findings;

@@ -1,5 +1,6 @@
 /* Opens the outbox: creates it, upgrades it, or refuses it. */
 #include "sdk/store/store_internal.h"
+#include "sdk/store/wal_damage.h"
 
 #include "common/error.h"
 #include <stdio.h>
@@ -188,6 +189,8 @@ static kedge_status open_or_create(kedge_store *store, bool *created, kedge_erro
         kedge_store_db_open(db, store->outbox_path, "outbox.db",
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
     if (status == KEDGE_OK) status = identify(store, &empty, error);
+    if (status == KEDGE_OK && kedge_wal_is_damaged(db))
+        status = kedge_store_db_fail(db, SQLITE_CORRUPT, "reading its WAL", error);
     if (status == KEDGE_OK && empty) status = kedge_schema_check_outbox_missing(store, error);
     if (status == KEDGE_OK)
         status =

@@ -2,6 +2,7 @@
 #include "sdk/store/repair_files.h"
 
 #include "common/error.h"
+#include "sdk/store/wal_damage.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -205,6 +206,14 @@ static kedge_status lock_old(kedge_store *old, kedge_error *error)
                       "%s is open in some process; close it first", old->path);
 }
 
+static kedge_status mend_wal(const kedge_repair_files *files, kedge_error *error)
+{
+    char path[KEDGE_STORE_PATH_BYTES];
+    kedge_repair_file(files, "old.db-wal", path);
+    int code = kedge_wal_mend(path);
+    return code == 0 ? KEDGE_OK : fail_file("cannot write", path, code, error);
+}
+
 kedge_status kedge_repair_files_copy(const kedge_repair_files *files, kedge_error *error)
 {
     static const struct {
@@ -221,7 +230,7 @@ kedge_status kedge_repair_files_copy(const kedge_repair_files *files, kedge_erro
     for (size_t i = 0; i < sizeof copies / sizeof copies[0] && status == KEDGE_OK; i++)
         status = copy_file(files, copies[i].name, copies[i].as, copies[i].limit, error);
     kedge_store_locks_close(&old);
-    return status;
+    return status == KEDGE_OK ? mend_wal(files, error) : status;
 }
 
 /* ---- the end ---- */

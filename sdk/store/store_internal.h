@@ -242,6 +242,8 @@ kedge_status kedge_wal_reserve(kedge_store_db *db, kedge_error *error);
  * be moved into its file afterwards. */
 kedge_status kedge_wal_commit(kedge_store_db *db, kedge_error *error);
 bool kedge_wal_is_large(const kedge_store_db *db);
+/* The WAL's file, and how many of its frames SQLite reads; NULL: nothing stands behind them. */
+sqlite3_file *kedge_wal_rest(const kedge_store_db *db, int64_t *frames);
 /* Moves the WAL into the file as far as readers let it, without waiting for them; `cut`: and
  * empties it. Returns SQLite's code. */
 int kedge_wal_move(kedge_store_db *db, bool cut);

@@ -148,6 +148,14 @@ kedge_status kedge_wal_commit(kedge_store_db *db, kedge_error *error)
     return status == KEDGE_OK ? kedge_store_db_commit(db, error) : status;
 }
 
+sqlite3_file *kedge_wal_rest(const kedge_store_db *db, int64_t *frames)
+{
+    wal_facts at;
+    if (!look(db, &at) || at.size <= at.used) return NULL;
+    *frames = (at.used - WAL_HEADER_BYTES) / FRAME_BYTES;
+    return at.wal;
+}
+
 /* A move reads the index of the whole WAL. So while a reader holds pages there, the next one comes
  * when there are twice as many. */
 bool kedge_wal_is_large(const kedge_store_db *db)

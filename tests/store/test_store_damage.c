@@ -238,14 +238,28 @@ static void test_a_missing_outbox_is_never_made_anew(void **state)
     expect_refusal(f, KEDGE_CORRUPT, "outbox-missing", "outbox.db");
 }
 
-/* SQLite takes what stands in front of the damage for all that there is. */
-static void test_edits_that_a_damaged_wal_has_lost_are_counted(void **state)
+/* Commits stand behind the damage, so it is none that a power cut left. */
+static void test_an_outbox_whose_wal_is_damaged_in_the_middle_is_reported(void **state)
 {
     fixture *f = *state;
     for (int edit = 0; edit < 10; edit++)
         fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":1}");
     fixture_close(f);
     overwrite(f, "outbox.db-wal", size_of(f, "outbox.db-wal") / 4, 8, 1);
+    expect_refusal(f, KEDGE_CORRUPT, "outbox-damaged", "kedge_repair");
+    expect_refusal(f, KEDGE_CORRUPT, "outbox-damaged", "kedge_repair");
+}
+
+/* Nothing stands behind the cut. */
+static void test_edits_that_a_cut_wal_has_lost_are_counted(void **state)
+{
+    fixture *f = *state;
+    char wal[256];
+    for (int edit = 0; edit < 10; edit++)
+        fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":1}");
+    fixture_close(f);
+    file_path(f, "outbox.db-wal", wal);
+    assert_int_equal(truncate(wal, size_of(f, "outbox.db-wal") / 4), 0);
     for (int opening = 0; opening < 2; opening++) {
         fixture_open(f);
         kedge_store_position position = fixture_position(f);
@@ -447,7 +461,8 @@ int main(void)
         TEST(test_a_cache_of_another_project_is_set_aside),
         TEST(test_a_damaged_outbox_is_reported_with_what_can_be_read),
         TEST(test_a_missing_outbox_is_never_made_anew),
-        TEST(test_edits_that_a_damaged_wal_has_lost_are_counted),
+        TEST(test_an_outbox_whose_wal_is_damaged_in_the_middle_is_reported),
+        TEST(test_edits_that_a_cut_wal_has_lost_are_counted),
         TEST(test_an_outbox_whose_wal_is_removed_opens_and_counts_what_is_gone),
         TEST(test_an_outbox_that_is_replaced_while_open_takes_no_edit),
         TEST(test_a_file_in_place_of_the_folder_is_named),
