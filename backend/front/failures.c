@@ -48,3 +48,13 @@ void kedge_failure_log_background(void *log, const kedge_background_failure *fai
     write_error(&line, failure->error);
     kedge_logger_end(&line);
 }
+
+void kedge_failure_log_mutator(void *log, const char *mutator, const kedge_error *error)
+{
+    kedge_logger_line line;
+    if (!kedge_logger_begin(&line, log, KEDGE_LOGGER_WARNING, "mutator-failed")) return;
+    kedge_json_key(&line.json, "mutator");
+    kedge_json_chars(&line.json, mutator);
+    write_error(&line, error);
+    kedge_logger_end(&line);
+}

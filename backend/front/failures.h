@@ -1,5 +1,5 @@
 /* The log of failures that no response tells: background work, messages that cannot be decided,
- * calls to the queue. */
+ * calls to the queue, mutators that crash. */
 #ifndef KEDGE_BACKEND_FRONT_FAILURES_H
 #define KEDGE_BACKEND_FRONT_FAILURES_H
 
@@ -11,5 +11,7 @@
 void kedge_failure_log(void *log, const kedge_queued_failure *failure);
 void kedge_failure_log_call(void *log, kedge_queued_call call, const kedge_error *error);
 void kedge_failure_log_background(void *log, const kedge_background_failure *failure);
+/* The option `failed` of kedge_plugin_start, likewise. */
+void kedge_failure_log_mutator(void *log, const char *mutator, const kedge_error *error);
 
 #endif

@@ -4,6 +4,7 @@
  * SIGTERM. */
 #include "backend/base/new_clients.h"
 #include "backend/effects/apply.h"
+#include "backend/front/failures.h"
 #include "backend/front/file.h"
 #include "backend/http/consumers.h"
 #include "backend/http/followers.h"
@@ -337,6 +338,8 @@ static kedge_status open_registry(kedge_service *service, const kedge_arguments 
     size_t count = 0;
     if (arguments->mutators) {
         kedge_plugin_options options = KEDGE_PLUGIN_OPTIONS_INIT;
+        options.failed = kedge_failure_log_mutator;
+        options.failed_context = &service->log;
         kedge_status status = kedge_plugin_start(&service->environment, arguments->mutators,
                                                  &options, &service->plugin, error);
         if (status != KEDGE_OK) return status;

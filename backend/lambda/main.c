@@ -67,6 +67,8 @@ static kedge_status open_registry(kedge_function *self, kedge_error *error)
     size_t count = 0;
     if (self->settings.mutators != NULL) {
         kedge_plugin_options options = KEDGE_PLUGIN_OPTIONS_INIT;
+        options.failed = kedge_failure_log_mutator;
+        options.failed_context = &self->log;
         options.children = 1; /* one invocation at a time runs one mutation at a time */
         kedge_status status = kedge_plugin_start(&self->environment, self->settings.mutators,
                                                  &options, &self->plugin, error);

@@ -197,18 +197,20 @@ static void bring_back(kedge_plugin *plugin, process_slot *slot, bool fit)
 static kedge_status ended_badly(kedge_plugin_call *call, kedge_talk talk, kedge_error *error)
 {
     kedge_error why = {0};
+    const kedge_plugin_options *options = call->options;
     if (talk == KEDGE_TALK_NO_MEMORY) {
         kedge_fail_no_memory(&why);
         return kedge_tx_postpone(call->tx, &why, error);
     }
-    if (talk == KEDGE_TALK_TIMEOUT) {
+    if (talk == KEDGE_TALK_TIMEOUT)
         kedge_fail(&why, KEDGE_REJECTED, "mutator-timeout",
                    "the mutator \"%s\" ran for more than %lld ms, or %lld ms of CPU", call->name,
-                   (long long)call->options->wall_ms_max, (long long)call->options->cpu_ms_max);
-        return kedge_tx_reject(call->tx, why.code, why.message, error);
-    }
-    kedge_fail(&why, KEDGE_REJECTED, "mutator-crashed", "the mutator \"%s\" %s", call->name,
-               talk == KEDGE_TALK_GARBAGE ? "wrote to its process's socket" : "ended its process");
+                   (long long)options->wall_ms_max, (long long)options->cpu_ms_max);
+    else
+        kedge_fail(&why, KEDGE_REJECTED, "mutator-crashed", "the mutator \"%s\" %s", call->name,
+                   talk == KEDGE_TALK_GARBAGE ? "wrote to its process's socket"
+                                              : "ended its process");
+    if (options->failed != NULL) options->failed(options->failed_context, call->name, &why);
     return kedge_tx_reject(call->tx, why.code, why.message, error);
 }
 

@@ -26,6 +26,10 @@ typedef struct kedge_plugin_options {
     int64_t cpu_ms_max;  /* per mutation */
     int64_t wall_ms_max; /* per mutation; also how long one waits for an idle child */
     uint32_t children;   /* 1 to KEDGE_PLUGIN_CHILDREN_MAX: mutations that run at once */
+    /* NULL, or called when a mutator has crashed or taken too long, with the error of the
+     * rejection. Any thread; texts are borrowed. */
+    void (*failed)(void *context, const char *mutator, const kedge_error *error);
+    void *failed_context;
 } kedge_plugin_options;
 
 #define KEDGE_PLUGIN_OPTIONS_INIT                                                                  \

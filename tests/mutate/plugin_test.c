@@ -31,14 +31,22 @@ static kedge_environment environment;
 typedef struct plugin_fixture {
     kedge_plugin *plugin;
     tx_fixture tx;
+    char failed[160]; /* the mutator and the code that were told last */
 } plugin_fixture;
+
+static void note_failure(void *context, const char *mutator, const kedge_error *error)
+{
+    plugin_fixture *fixture = context;
+    (void)snprintf(fixture->failed, sizeof fixture->failed, "%s %s", mutator, error->code);
+}
 
 static void open_plugin(plugin_fixture *fixture, uint32_t children, int64_t cpu_ms, int64_t wall_ms)
 {
     const kedge_mutator *mutators;
     size_t count;
     kedge_error error = {0};
-    kedge_plugin_options options = {cpu_ms, wall_ms, children};
+    kedge_plugin_options options = {cpu_ms, wall_ms, children, note_failure, fixture};
+    fixture->failed[0] = '\0';
     kedge_status status =
         kedge_plugin_start(&environment, good_plugin, &options, &fixture->plugin, &error);
     if (status != KEDGE_OK) fail_msg("%s", error.message);
@@ -139,11 +147,13 @@ static void test_a_mutator_that_ends_its_process_costs_only_its_own_mutation(voi
 {
     (void)state;
     static const char *const crashes[] = {"fault", "abort", "exit_well", "garbage"};
-    char count[8];
+    char count[8], told[64];
     plugin_fixture fixture;
     open_plugin(&fixture, 2, 10000, 60000);
     for (int i = 0; i < 4; i++) {
         refuses(&fixture, crashes[i], "mutator-crashed");
+        (void)snprintf(told, sizeof told, "%s mutator-crashed", crashes[i]);
+        assert_string_equal(fixture.failed, told);
         assert_non_null(strstr(fixture.tx.error.message, crashes[i]));
         applies(&fixture, "count_up", "null");
         snprintf(count, sizeof count, "%d", i + 1);
@@ -314,7 +324,8 @@ static int hold(void)
     const kedge_mutator *mutators;
     size_t count;
     tx_fixture tx;
-    kedge_plugin_options options = {WAIT_MS, 2 * WAIT_MS, 1};
+    kedge_plugin_options options = {
+        .cpu_ms_max = WAIT_MS, .wall_ms_max = 2 * WAIT_MS, .children = 1};
     if (kedge_plugin_start(&environment, good_plugin, &options, &plugin, NULL) != KEDGE_OK) {
         return 1;
     }
