@@ -34,6 +34,7 @@ static kedge_status open_copy(runner *at, const cJSON *step, cJSON *given, kedge
     if (!options.project) options.project = at->project;
     options.user = step_text_or_null(step, "user");
     options.role = step_text_or_null(step, "role");
+    options.schema_version = step_text_or_null(step, "schema_version");
     options.offline = flag(step, "offline");
     options.caller_driven = flag(step, "caller_driven");
     options.create_project = flag(step, "create_project");

@@ -127,6 +127,7 @@ class runner
         options.project = text(step, "project").value_or(project_);
         options.user = owned(step, "user");
         options.role = owned(step, "role");
+        options.schema_version = owned(step, "schema_version");
         options.offline = flag(step, "offline");
         options.caller_driven = flag(step, "caller_driven");
         options.create_project = flag(step, "create_project");

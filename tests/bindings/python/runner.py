@@ -137,6 +137,7 @@ class Runner:
         self.copies[copy] = kedge.open(
             self.path(copy), url=None if step.get("url") is False else self.url, organization=self.organization,
             project=step.get("project", self.project), user=step.get("user"), role=step.get("role"),
+            schema_version=step.get("schema_version"),
             offline=step.get("offline", False), caller_driven=step.get("caller_driven", False),
             create_project=step.get("create_project", False), **mutators)
 
