@@ -82,13 +82,13 @@ typedef struct kedge_blobs_vtable {
     /* must. The object and its tags. Deleting an absent key is KEDGE_OK. Takes effect once at most,
      * also when it ends with KEDGE_UNAVAILABLE: what is put under the key afterwards stays. */
     kedge_status (*remove)(void *self, kedge_bytes key, kedge_error *error);
-    /* must. Up to `limit` (1 to 1000) keys that start with `prefix`, behind
-     * `after`, in byte order. */
+    /* must. Up to `limit` (1 to 1000) keys that start with `prefix` and come after `after`, in byte
+     * order. */
     kedge_status (*list)(void *self, kedge_bytes prefix, kedge_bytes after, uint32_t limit,
                          kedge_blob_list *list, kedge_error *error);
-    /* may; NULL: nobody uploads but by the port. Fills `grant`, whose url comes in made and empty.
-     * Other bytes than those announced are refused where the store can tell; whoever reads the blob
-     * checks them. An object that stands there is replaced. */
+    /* may; NULL: uploads are possible only through the port. Fills `grant`, whose url comes in made
+     * and empty. The store refuses other bytes than those announced if it can tell; the reader of
+     * the blob must check them. An object that is there is replaced. */
     kedge_status (*presign_put)(void *self, const kedge_blob_upload *upload,
                                 kedge_blob_grant *grant, kedge_error *error);
     /* must. */

@@ -52,7 +52,7 @@ typedef struct kedge_queue_vtable {
     /* must. Up to `count` (1 to 10) messages, possibly of several groups, in order within each;
      * invisible for `visibility_ms`. An empty batch is KEDGE_OK. While there is no message, the
      * call may wait up to `wait_ms` (0 to 20,000; 0: not at all) for one: SQS does, in whole
-     * seconds, which spares a consumer its polling; SQLite and memory answer at once, so that their
+     * seconds, so that a consumer need not poll. SQLite and memory return at once, so their
      * consumer waits by itself between two empty batches. */
     kedge_status (*receive)(void *self, uint32_t count, int64_t visibility_ms, int64_t wait_ms,
                             kedge_queue_batch *batch, kedge_error *error);

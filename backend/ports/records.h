@@ -24,7 +24,7 @@
 #define KEDGE_TRANSACT_WRITES_MAX   100
 #define KEDGE_TRANSACT_BYTES_MAX    4000000
 #define KEDGE_PUT_MANY_MAX          25
-#define KEDGE_RECORDS_PAGE_BYTES    1000000 /* a query stops behind the record that passes it */
+#define KEDGE_RECORDS_PAGE_BYTES    1000000 /* a query stops after the record that passes it */
 #define KEDGE_RECORDS_QUERY_MAX     1000    /* records a page */
 #define KEDGE_BATCH_GET_KEYS_MAX    100
 #define KEDGE_RECORD_ATTRIBUTES_MAX 32
@@ -33,10 +33,10 @@
 #define KEDGE_RECORDS_PARTITION "pk"
 #define KEDGE_RECORDS_SORT      "sk"
 
-/* A record with this text attribute also stands in the inverted index, under the attribute's value;
- * the others do not: the index is sparse. The index turns the keys around: under one value, records
- * stand in order of their partition keys, and the bounds of a query speak of those. The caller puts
- * at most one record of a partition under one value. The value is as long as a partition key. */
+/* A record with this text attribute is also in the inverted index, under the attribute's value.
+ * Other records are not in it: the index is sparse. Under one value, records are in order of their
+ * partition keys, and the bounds of a query are partition keys, too. The caller puts at most one
+ * record of a partition under one value. The value is at most as long as a partition key. */
 #define KEDGE_RECORDS_INVERTED "inverted"
 
 typedef enum kedge_attribute_type {
@@ -67,7 +67,7 @@ typedef struct kedge_record {
 const kedge_attribute *kedge_record_attribute(const kedge_record *record, const char *name);
 
 /* Records that a read gave, with their memory. Start from {0}; kedge_record_set_free in the end.
- * `more`: the page was full; go on behind the last record's sort key (with `inverted`: behind its
+ * `more`: the page was full; go on after the last record's sort key (with `inverted`: after its
  * partition key). */
 typedef struct kedge_record_set {
     kedge_record *records;
@@ -103,7 +103,7 @@ typedef struct kedge_records_query {
     bool inverted;
     kedge_bytes sort_from; /* inclusive; empty: from the first */
     kedge_bytes sort_to;   /* inclusive; empty: to the last */
-    kedge_bytes after;     /* exclusive start, in the direction of the walk; empty: none */
+    kedge_bytes after;     /* exclusive start, in the direction of the query; empty: none */
     bool descending;
     uint32_t limit;  /* 1 to 1000 */
     bool consistent; /* sees every write that returned before; not allowed with `inverted` */

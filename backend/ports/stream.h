@@ -1,15 +1,16 @@
 /* The stream port: the changes of the records, in order, in the shape of DynamoDB Streams.
  *
- * Every put and delete of a record that takes effect makes one change. Changes stand in shards. A
- * shard is open, or closed for ever; when one closes, its children go on, which name it as their
- * parent. Changes of one record stand in the order of its writes: in one shard, or in a shard and
- * its descendants. So whoever reads a shard to its end before its children sees each record's
- * changes in order. The implementations here keep that order for a whole partition. A put that
- * leaves a record as it was may make no change; writes of a transaction come in any order.
+ * Every put and delete of a record that takes effect makes one change. Changes are in shards. A
+ * shard is open, or closed for ever. When it closes, the changes that follow are in its children,
+ * which name it as their parent. Changes of one record are in the order of its writes: in one
+ * shard, or in a shard and its descendants. So a reader that reads a shard to its end before its
+ * children gets each record's changes in order. The implementations here keep that order for a
+ * whole partition. A put that leaves a record as it was may make no change; writes of a transaction
+ * come in any order.
  *
  * A change is kept for a time (24 hours on DynamoDB) and then trimmed; a closed shard vanishes from
  * the list when all of its changes are trimmed. Failures as in records.h, and KEDGE_NOT_FOUND
- * "changes-trimmed": changes behind the position are trimmed, or the shard is. Reads change
+ * "changes-trimmed": changes after the position are trimmed, or the shard is. Reads change
  * nothing, any number of readers may read, and a change may be given any number of times.
  * Implementations: SQLite, DynamoDB Streams, memory. */
 #ifndef KEDGE_BACKEND_PORTS_STREAM_H
@@ -21,7 +22,7 @@
 #define KEDGE_STREAM_POSITION_BYTES_MAX 80
 #define KEDGE_STREAM_SHARDS_MAX         100 /* that one call lists */
 #define KEDGE_STREAM_READ_MAX           1000
-#define KEDGE_STREAM_READ_BYTES         1000000 /* a read stops behind the change that passes it */
+#define KEDGE_STREAM_READ_BYTES         1000000 /* a read stops after the change that passes it */
 #define KEDGE_STREAM_PATTERNS_MAX       8
 #define KEDGE_STREAM_KEPT_MS            86400000 /* 24 hours */
 
@@ -31,14 +32,14 @@
 typedef struct kedge_stream_shard {
     const char *id;     /* 1 to KEDGE_STREAM_SHARD_BYTES_MAX bytes, NUL-terminated */
     const char *parent; /* "": it has none. It may be trimmed already */
-    /* The position in front of its very first change, not empty: a read from there fails once that
+    /* The position before its very first change, not empty: a read from there fails once that
      * change is trimmed. */
     const char *start;
     bool closed;
 } kedge_stream_shard;
 
 /* A page of shards, with its memory. Start from {0}; kedge_stream_shards_free in the end. `more`:
- * go on behind the last shard's id. */
+ * go on after the last shard's id. */
 typedef struct kedge_stream_shards {
     kedge_stream_shard *shards;
     size_t count;
@@ -60,7 +61,7 @@ typedef struct kedge_stream_change {
     kedge_record record;  /* as it was written; of a removal the key alone */
     int64_t at_ms;        /* about when it was written, by the store's clock; in whole seconds on
                             DynamoDB */
-    kedge_bytes position; /* behind this change */
+    kedge_bytes position; /* after this change */
 } kedge_stream_change;
 
 /* What a reader wants to see: records whose partition key starts with `partition_prefix` (empty:
@@ -86,11 +87,11 @@ typedef struct kedge_stream_query {
 typedef struct kedge_stream_batch {
     kedge_stream_change *changes;
     size_t count;
-    /* Where the next read goes on: behind all that were looked at. It is the query's own position
+    /* Where the next read goes on: after all that were looked at. It is the query's own position
      * when there was nothing to look at; so a batch of a `newest` read whose `next` is empty is
      * followed by a `newest` read of the same port. */
     kedge_bytes next;
-    bool ended; /* the shard is closed, and nothing comes behind `next` */
+    bool ended; /* the shard is closed, and there is nothing after `next` */
     bool idle;  /* nothing was there to look at */
     void *memory;
     void (*memory_free)(void *memory);
@@ -99,7 +100,7 @@ typedef struct kedge_stream_batch {
 void kedge_stream_batch_free(kedge_stream_batch *batch);
 
 typedef struct kedge_stream_vtable {
-    /* must. Up to `limit` (1 to 100) shards behind the shard `after` (empty: from the first), in an
+    /* must. Up to `limit` (1 to 100) shards after the shard `after` (empty: from the first), in an
      * order of the store's own. */
     kedge_status (*shards)(void *self, kedge_bytes after, uint32_t limit,
                            kedge_stream_shards *shards, kedge_error *error);
