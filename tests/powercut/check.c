@@ -51,6 +51,15 @@ static bool was_acknowledged(const look *at, long token)
     return token <= at->run->tokens && at->run->acknowledged[token] <= at->position;
 }
 
+typedef enum cancellation { NOT_CANCELLED, MAY_BE_CANCELLED, CANCELLED } cancellation;
+
+static cancellation cancellation_of(const look *at, long token)
+{
+    if (at->run->cancelled[token] == 0 || at->run->cancel_begun[token] >= at->position)
+        return NOT_CANCELLED;
+    return at->run->cancelled[token] <= at->position ? CANCELLED : MAY_BE_CANCELLED;
+}
+
 /* Adds up the mutations of a list, which it closes. */
 static bool read_list(look *at, kedge_status opened, kedge_mutation_list *list, int *tokens,
                       kedge_error *error)
@@ -84,6 +93,16 @@ static bool read_folder(look *at, kedge_db *db, finding *found)
     return true;
 }
 
+/* Half a cancellation may be seen in no way: either file may be behind the other. */
+static void judge_cancelled(look *at, long token, int listed, bool readable)
+{
+    bool done = cancellation_of(at, token) == CANCELLED;
+    at->counts->cancelled += done;
+    if (done && listed > 0) tell(at, &at->counts->revived, "was cancelled and is pending", token);
+    if (readable && (done || listed == 0))
+        tell(at, &at->counts->revived, "was cancelled and is shown", token);
+}
+
 /* Every edit that was acknowledged stands where it must, once. `found` of a client offline. */
 static void judge_folder(look *at, const finding *found)
 {
@@ -100,6 +119,10 @@ static void judge_folder(look *at, const finding *found)
                 tell(at, &at->counts->wrong, "is there before it was made", token);
             continue;
         }
+        if (cancellation_of(at, token) != NOT_CANCELLED) {
+            judge_cancelled(at, token, listed, found->readable[token]);
+            continue;
+        }
         at->counts->acknowledged++;
         if (rejected ? listed == 0 : !found->readable[token])
             tell(at, &at->counts->lost, "was acknowledged and is lost", token);
@@ -113,7 +136,7 @@ static bool edit_again(look *at, kedge_db *db)
     kedge_document *document = NULL;
     char id[16];
     int size = snprintf(id, sizeof id, "t%d", NEW_TOKEN);
-    if (failed(at, powercut_edit(db, NEW_TOKEN, &error), &error)) return false;
+    if (failed(at, powercut_edit(db, NEW_TOKEN, NULL, &error), &error)) return false;
     kedge_status status = kedge_get(db, "edits", id, (size_t)size, &document, &error);
     kedge_document_free(document);
     return !failed(at, status, &error);
@@ -176,6 +199,9 @@ static void judge_synced(look *at, const finding *found)
 {
     for (long token = 1; token <= at->run->tokens; token++) {
         bool acknowledged = was_acknowledged(at, token);
+        if (cancellation_of(at, token) == CANCELLED && found->decided[token] > 0)
+            tell(at, &at->counts->revived, "was cancelled and the server has it", token);
+        if (cancellation_of(at, token) != NOT_CANCELLED) continue;
         at->counts->acknowledged += acknowledged;
         if (found->pending[token] > 0)
             tell(at, &at->counts->wrong, "is still pending after a sync", token);

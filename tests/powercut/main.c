@@ -111,9 +111,11 @@ static int report(const session *now)
     printf("%-42s %8ld\n", "acknowledged edits looked for", counts->acknowledged);
     printf("%-42s %8ld\n", "lost", counts->lost);
     printf("%-42s %8ld\n", "there twice", counts->doubled);
+    printf("%-42s %8ld\n", "cancelled edits looked for", counts->cancelled);
+    printf("%-42s %8ld\n", "there all the same", counts->revived);
     printf("%-42s %8ld\n", "folders refused", counts->refused);
     printf("%-42s %8ld\n", "otherwise wrong", counts->wrong);
-    return now->bad > 0 || !now->complete || counts->acknowledged == 0 ||
+    return now->bad > 0 || !now->complete || counts->acknowledged == 0 || counts->cancelled == 0 ||
            counts->losses.torn == 0 || counts->losses.dropped == 0;
 }
 

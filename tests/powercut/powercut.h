@@ -99,6 +99,9 @@ typedef struct powercut_run {
     powercut_record record;
     long tokens;                              /* edits 1 to tokens */
     size_t acknowledged[POWERCUT_TOKENS_MAX]; /* the position at which each was */
+    /* Of edits that were cancelled: between which positions. 0: it was not. */
+    size_t cancel_begun[POWERCUT_TOKENS_MAX];
+    size_t cancelled[POWERCUT_TOKENS_MAX];
     size_t phase_count;
     powercut_phase phases[POWERCUT_PHASES_MAX];
 } powercut_run;
@@ -108,8 +111,8 @@ extern const kedge_mutator powercut_mutators[1];
 kedge_options powercut_options(const char *folder, const char *url);
 /* The edits of these tokens name a mutator that the server does not have: it rejects them. */
 bool powercut_is_rejected(long token);
-/* Some edits are so large that they need several pages. */
-kedge_status powercut_edit(kedge_db *db, long token, kedge_error *error);
+/* Some edits are so large that they need several pages. `sequence` may be NULL. */
+kedge_status powercut_edit(kedge_db *db, long token, int64_t *sequence, kedge_error *error);
 /* The token that stands in the args of an edit; 0: none. */
 long powercut_token_of(const char *args, size_t args_size);
 
@@ -127,8 +130,10 @@ typedef struct powercut_counts {
     long acknowledged; /* edits looked for */
     long lost;
     long doubled;
-    long refused; /* folders that do not open */
-    long wrong;   /* anything else */
+    long cancelled; /* edits that must not be there */
+    long revived;   /* … and are */
+    long refused;   /* folders that do not open */
+    long wrong;     /* anything else */
 } powercut_counts;
 
 /* Opens the folder that a cut behind `position` left, reads, edits. False: something was wrong, and

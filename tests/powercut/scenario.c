@@ -72,7 +72,12 @@ bool powercut_is_rejected(long token)
     return token % 5 == 3;
 }
 
-kedge_status powercut_edit(kedge_db *db, long token, kedge_error *error)
+static bool is_cancelled(long token)
+{
+    return token % 3 == 2;
+}
+
+kedge_status powercut_edit(kedge_db *db, long token, int64_t *sequence, kedge_error *error)
 {
     char args[LARGE_BYTES + 128];
     int padding = token % 7 == 4 ? LARGE_BYTES : (int)(token % 64);
@@ -81,7 +86,7 @@ kedge_status powercut_edit(kedge_db *db, long token, kedge_error *error)
                         "\"value\":{\"padding\":\"%0*d\",\"token\":%ld}}",
                         token, padding, 0, token);
     const char *name = powercut_is_rejected(token) ? powercut_mutators[0].name : "kedge.put";
-    return kedge_mutate(db, name, args, (size_t)size, NULL, error);
+    return kedge_mutate(db, name, args, (size_t)size, sequence, error);
 }
 
 long powercut_token_of(const char *args, size_t args_size)
@@ -114,14 +119,25 @@ static void sync_client(kedge_db *db)
         powercut_fail("%s", error.message);
 }
 
+static void cancel_edit(player *play, kedge_db *db, long token, int64_t sequence)
+{
+    kedge_error error = {0};
+    play->run->cancel_begun[token] = powercut_recorder_position();
+    if (kedge_cancel(db, sequence, &error) != KEDGE_OK) powercut_fail("%s", error.message);
+    play->run->cancelled[token] = powercut_recorder_position();
+}
+
 static void edit_client(player *play, kedge_db *db, long count)
 {
     kedge_error error = {0};
     for (long i = 0; i < count; i++) {
         long token = ++play->run->tokens;
         if (token >= POWERCUT_TOKENS_MAX) powercut_fail("a scenario has too many edits");
-        if (powercut_edit(db, token, &error) != KEDGE_OK) powercut_fail("%s", error.message);
+        int64_t sequence = 0;
+        if (powercut_edit(db, token, &sequence, &error) != KEDGE_OK)
+            powercut_fail("%s", error.message);
         play->run->acknowledged[token] = powercut_recorder_position();
+        if (is_cancelled(token)) cancel_edit(play, db, token, sequence);
     }
 }
 
@@ -159,7 +175,7 @@ static void play_foreign(player *play, long count)
     server_process_start(&server, play->program, play->data);
     kedge_db *db = open_client(play->foreign, server.url);
     for (long i = 0; i < count; i++)
-        if (powercut_edit(db, FOREIGN_TOKEN + i, &error) != KEDGE_OK)
+        if (powercut_edit(db, FOREIGN_TOKEN + i, NULL, &error) != KEDGE_OK)
             powercut_fail("%s", error.message);
     sync_client(db);
     kedge_close(db);
