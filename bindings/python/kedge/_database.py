@@ -69,7 +69,7 @@ class Database:
             call(lib.kedge_set_online, pointer, False)  # ends the syncs of other threads
         self._handle.wait_for_users()
         for child in list(self._children):
-            child.close()
+            child.close_and_wait()
         lib.kedge_close(pointer)
         for each in self._kept:
             drop(each)

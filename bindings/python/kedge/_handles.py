@@ -45,6 +45,7 @@ class Handle:
         self._pointer: Any = pointer
         self._free = free
         self._lock = threading.RLock()
+        self._freed = threading.Event()
         self.on_close: Optional[Callable[[], None]] = None
 
     def __enter__(self) -> Any:
@@ -67,8 +68,14 @@ class Handle:
         pointer = self.stop()
         if pointer is not None:
             self._free(pointer)  # without the lock: a watch waits here for its callback, which may close it, too
+            self._freed.set()
             if self.on_close is not None:
                 self.on_close()
+
+    def close_and_wait(self) -> None:
+        """As close(), and waits for a thread that is closing it already."""
+        self.close()
+        self._freed.wait()
 
     def stop(self) -> Any:
         """From now on nobody may begin to use it. Returns the pointer; None: it was stopped before."""

@@ -164,6 +164,28 @@ class Closing(Case):
                     thread.join(WAIT_S)
             kedge.repair(path, path + " repaired")  # which is refused as long as it is open
 
+    def test_close_waits_for_a_watch_that_another_thread_closes(self):
+        db, inside, goes_on = self.open(), threading.Event(), threading.Event()
+        watch = db.watch(print)
+        free = watch._handle._free
+
+        def free_slowly(pointer):
+            inside.set()
+            goes_on.wait(WAIT_S)
+            free(pointer)
+
+        watch._handle._free = free_slowly
+        threads = [threading.Thread(target=watch.close), threading.Thread(target=db.close)]
+        threads[0].start()
+        self.assertTrue(inside.wait(WAIT_S))
+        threads[1].start()
+        threads[1].join(0.5)  # the time in which it would end if it did not wait
+        self.assertTrue(threads[1].is_alive())
+        goes_on.set()
+        for thread in threads:
+            thread.join(WAIT_S)
+            self.assertFalse(thread.is_alive())
+
     def test_close_ends_what_other_threads_wait_for(self):
         for wait in (lambda db: db.wait(1, timeout=None), lambda db: db.sync(timeout=None)):
             db = self.open(f"copy{wait.__code__.co_firstlineno}{id(wait)}", url="http://127.0.0.1:9")
