@@ -165,8 +165,9 @@ static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta 
     static const char sql[] =
         "DELETE FROM rejected WHERE state IN (1, 2, 5) AND (decided_ms < ?1 OR sequence <= ?2)"
         " AND sequence NOT IN (SELECT sequence FROM pending)"
-        " AND NOT (state = 5 AND CAST(args AS INTEGER) IN (SELECT sequence FROM pending"
-        " UNION ALL SELECT sequence FROM rejected WHERE state IN (0, 3, 4)))";
+        " AND NOT (state = 5 AND (CAST(args AS INTEGER) IN (SELECT sequence FROM pending)"
+        " OR EXISTS(SELECT 1 FROM rejected AS newest WHERE newest.sequence ="
+        " CAST(rejected.args AS INTEGER) AND newest.state IN (0, 3, 4))))";
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_take(db, sql, &statement, error);
     if (status != KEDGE_OK) return status;
