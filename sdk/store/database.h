@@ -26,7 +26,8 @@ typedef struct kedge_store_db {
     int wal_pages;       /* after the last commit here */
     int wal_held;        /* pages at the last move, when a reader still needed some; 0: none */
     int written;         /* pages that were written when the transaction began */
-    int64_t runs;        /* statements without rows, since the transaction began */
+    int64_t runs;        /* statements without rows, and writes of indexes, since it began */
+    int64_t indexes;     /* of the cache: how many are declared */
     int64_t bound_bytes; /* … and bytes that were bound */
     bool damaged;        /* SQLite reported damage */
     bool row_damaged;    /* a row is damaged; the others can be read */

@@ -56,6 +56,8 @@ kedge_status kedge_index_remove(kedge_store *store, const char *name, kedge_erro
 kedge_status kedge_index_is_there(const kedge_allocator *allocator, kedge_store_db *cache,
                                   const kedge_declared_index *index, bool *there,
                                   kedge_error *error);
+/* Notes how many there are in the connection, for the room that a commit needs. */
+kedge_status kedge_index_count(kedge_store_db *cache, kedge_error *error);
 /* SQL that makes the index, or the name that SQLite knows it by; `out` is appended to. */
 void kedge_index_sql(const kedge_declared_index *index, kedge_buffer *out);
 void kedge_index_name(const char *name, kedge_buffer *out);

@@ -185,6 +185,13 @@ static kedge_status next_name(kedge_store_db *db, char name[KEDGE_LIMIT_NAME_BYT
     return status;
 }
 
+kedge_status kedge_index_count(kedge_store_db *cache, kedge_error *error)
+{
+    static const char sql[] = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND"
+                              " name BETWEEN '" PREFIX "' AND '" PREFIX "~'";
+    return kedge_store_db_number(cache, sql, &cache->indexes, error);
+}
+
 static kedge_status drop_others(kedge_store *store, const kedge_declared *declared,
                                 kedge_error *error)
 {

@@ -9,6 +9,7 @@
  * prediction is rebuilt as soon as possible. */
 #include "sdk/store/client_only.h"
 #include "sdk/store/edit.h"
+#include "sdk/store/index.h"
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/prediction.h"
 
@@ -171,11 +172,13 @@ static kedge_status read_state(kedge_store *store, kedge_edit_state *state, kedg
         state->outbox = store->edited_outbox;
     else
         status = kedge_outbox_meta_read(&store->outbox, &state->outbox, error);
-    if (status == KEDGE_OK && kedge_store_db_is_as_marked(&store->cache))
+    if (status != KEDGE_OK) return status;
+    if (kedge_store_db_is_as_marked(&store->cache)) {
         state->cache = store->edited_cache;
-    else if (status == KEDGE_OK)
-        status = kedge_cache_meta_read(&store->cache, &state->cache, error);
-    return status;
+        return KEDGE_OK;
+    }
+    status = kedge_cache_meta_read(&store->cache, &state->cache, error);
+    return status == KEDGE_OK ? kedge_index_count(&store->cache, error) : status;
 }
 
 /* Both transactions are begun before anything is read, so that each file is locked once. */

@@ -345,6 +345,36 @@ static void test_a_repair_leaves_room_for_edits_or_is_left_for_later(void **stat
     }
 }
 
+static void declare_indexes(volume *v)
+{
+    char name[16];
+    for (int i = 0; i < KEDGE_LIMIT_INDEXES; i++) {
+        snprintf(name, sizeof name, "x%d", i);
+        const kedge_bytes path = kedge_bytes_of(name);
+        assert_int_equal(
+            kedge_store_index(v->f.store, path, KEDGE_BYTES("notes"), &path, 1, &v->f.error),
+            KEDGE_OK);
+    }
+}
+
+/* However many indexes an edit writes, it is refused where the cache would have no room for it. */
+static void test_an_edit_of_indexed_items_needs_no_shadow(void **state)
+{
+    (void)state;
+    for (int64_t room = 0; room < 240000; room += 20000) {
+        volume v;
+        begin(&v, 1);
+        declare_indexes(&v);
+        fixture_close_flat(&v.f);
+        fixture_open(&v.f);
+        fault_vfs_set_room(v.vfs, room);
+        edit_until_full(&v);
+        check(&v);
+        assert_false(fixture_position(&v.f).stale);
+        end(&v);
+    }
+}
+
 static void fill_between_commits(void *context, const char *phase)
 {
     volume *v = context;
@@ -393,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_the_smallest_volume_holds_what_the_documentation_says),
         cmocka_unit_test(test_an_index_leaves_room_for_edits_or_is_not_made),
         cmocka_unit_test(test_a_repair_leaves_room_for_edits_or_is_left_for_later),
+        cmocka_unit_test(test_an_edit_of_indexed_items_needs_no_shadow),
         cmocka_unit_test(test_queries_of_a_store_whose_cache_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
