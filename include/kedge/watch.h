@@ -7,8 +7,8 @@
 
 KEDGE_BEGIN_DECLS
 
-/* Where a change comes from. A pull tells as well what its rebase has changed of this process's
- * pending edits. */
+/* Where a change comes from. The changes of a pull include those that its rebase makes to the
+ * effects of this process's pending edits. */
 typedef enum kedge_change_source {
     KEDGE_CHANGE_LOCAL = 1,        /* an edit of this process, or its cancellation */
     KEDGE_CHANGE_PULLED = 2,       /* from the server, pulled by whichever process of the folder */
@@ -30,11 +30,14 @@ typedef struct kedge_change {
 } kedge_change;
 
 /* The changes of one commit. Commits are told in their order: the old value of a key is the new
- * value that was told last. `count` 0 means that changes are not listed: after the first pull of a
- * new folder and any other resync, when
- * one commit changed more than 4,096 keys or 64 MiB of values (256 KiB, when another process made
- * it), and when more wait for the callback than 64 commits, 64 MiB, or 256 commits of other
- * processes. Read everything again that the app shows. */
+ * value that was told last. `count` 0 means that the changes are not listed, and that the app must
+ * read again what it shows. It comes
+ *
+ *   - after the first pull of a new folder, and after any other resync;
+ *   - when one commit changed more than 4,096 keys, or more than 64 MiB of values (256 KiB, when
+ *     another process made it);
+ *   - when more than 64 commits, 64 MiB, or 256 commits of other processes wait for the callback.
+ */
 typedef void (*kedge_watch_function)(void *KEDGE_NULLABLE userdata, const kedge_change *changes,
                                      size_t count);
 
@@ -112,10 +115,10 @@ typedef struct kedge_query_watch kedge_query_watch;
 
 /* Watches the result of a query: `callback` gets the whole result once, and after commits, local or
  * pulled, the rows that differ. Commits that come faster than they are told are told as one. The
- * query runs again after a commit that touched a collection which it reads, and after no other; so
- * date('now') in the SQL is as old as that commit. It runs on the thread that calls back: through
- * the dispatcher, or on the worker thread when there is none. `sql` and `parameters` are those of
- * kedge_query_open; both are copied.
+ * query runs again only after a commit that touched a collection which it reads; so date('now') in
+ * the SQL is the time of that run. It runs on the thread that calls back: through the dispatcher,
+ * or on the worker thread when there is none. `sql` and `parameters` are those of kedge_query_open;
+ * both are copied.
  * The first column of the result is the key of a row: it must not be NULL and must differ from row
  * to row. Otherwise the error "watch-key-null" or "watch-key-twice" is told. A blob or an infinite
  * number in a row is told as "watch-value"; more than KEDGE_LIMIT_WATCH_ROWS rows or
