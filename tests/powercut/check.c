@@ -205,7 +205,8 @@ static void judge_synced(look *at, const finding *found)
         at->counts->acknowledged += acknowledged;
         if (found->pending[token] > 0)
             tell(at, &at->counts->wrong, "is still pending after a sync", token);
-        if (found->decided[token] > 1) tell(at, &at->counts->doubled, "was decided twice", token);
+        if (found->decided[token] > 1 + at->run->resubmitted[token])
+            tell(at, &at->counts->doubled, "was decided twice", token);
         if (acknowledged && found->decided[token] == 0)
             tell(at, &at->counts->lost, "was acknowledged and is unknown to the server", token);
         bool shown =

@@ -102,6 +102,7 @@ typedef struct powercut_run {
     /* Of edits that were cancelled: between which positions. 0: it was not. */
     size_t cancel_begun[POWERCUT_TOKENS_MAX];
     size_t cancelled[POWERCUT_TOKENS_MAX];
+    long resubmitted[POWERCUT_TOKENS_MAX]; /* how often each was, out of the inbox */
     size_t phase_count;
     powercut_phase phases[POWERCUT_PHASES_MAX];
 } powercut_run;

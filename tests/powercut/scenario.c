@@ -127,6 +127,20 @@ static void cancel_edit(player *play, kedge_db *db, long token, int64_t sequence
     play->run->cancelled[token] = powercut_recorder_position();
 }
 
+/* Of the oldest rejected edit, if there is one. It is in the inbox or pending, never both. */
+static void resubmit(player *play, kedge_db *db)
+{
+    kedge_error error = {0};
+    kedge_mutation_list *list = NULL;
+    kedge_mutation row = KEDGE_MUTATION_INIT;
+    if (kedge_rejected_open(db, &list, &error) != KEDGE_OK) powercut_fail("%s", error.message);
+    kedge_status status = kedge_mutation_list_next(list, &row, &error);
+    if (status == KEDGE_OK) play->run->resubmitted[powercut_token_of(row.args, row.args_size)]++;
+    kedge_mutation_list_close(list);
+    if (status == KEDGE_OK) status = kedge_rejected_resubmit(db, row.sequence, NULL, &error);
+    if (status != KEDGE_OK && status != KEDGE_DONE) powercut_fail("%s", error.message);
+}
+
 static void edit_client(player *play, kedge_db *db, long count)
 {
     kedge_error error = {0};
@@ -139,6 +153,7 @@ static void edit_client(player *play, kedge_db *db, long count)
         play->run->acknowledged[token] = powercut_recorder_position();
         if (is_cancelled(token)) cancel_edit(play, db, token, sequence);
     }
+    resubmit(play, db);
 }
 
 /* A phase of `edits`, or, when that is 0, of a sync. The server runs during a sync alone. */
