@@ -34,7 +34,8 @@ kedge_status kedge_check_may_wait(const kedge_db *db, kedge_error *error)
                       "database a dispatcher, or wait on a thread of the app");
 }
 
-kedge_status kedge_offline(kedge_error *error)
+kedge_status kedge_offline(const kedge_db *db, kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_NETWORK, "offline", "the database is offline");
+    return kedge_fail(error, KEDGE_NETWORK, "offline", "the database %s",
+                      db->net != NULL ? "is offline" : "was opened without a url");
 }

@@ -16,6 +16,6 @@ kedge_status kedge_check_key(const char *collection, const char *id, size_t id_s
  * database's lock held. */
 kedge_status kedge_check_may_wait(const kedge_db *db, kedge_error *error);
 /* KEDGE_NETWORK "offline". */
-kedge_status kedge_offline(kedge_error *error);
+kedge_status kedge_offline(const kedge_db *db, kedge_error *error);
 
 #endif

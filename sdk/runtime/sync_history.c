@@ -47,7 +47,7 @@ kedge_status kedge_history(kedge_db *db, int64_t before, int32_t limit, int32_t 
                           "; a version or 0, and 1 to %d are allowed",
                           before, limit, LIMIT_MAX);
     }
-    if (db->net == NULL) return kedge_offline(error);
+    if (db->net == NULL) return kedge_offline(db, error);
     kedge_history_call call = {
         .db = db,
         .before = before,

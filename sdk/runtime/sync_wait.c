@@ -94,7 +94,7 @@ kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms, kedge_error *error)
     pthread_mutex_lock(&db->lock);
     kedge_wait_deadline deadline = kedge_wait_begin(db, timeout_ms);
     if (!db->shared.online || db->net == NULL) {
-        status = kedge_offline(error);
+        status = kedge_offline(db, error);
     } else {
         status = kedge_check_may_wait(db, error);
     }

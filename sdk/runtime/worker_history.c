@@ -158,7 +158,7 @@ void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls, bool onli
         if (online) {
             send_call(db, call);
         } else {
-            end_call(db, call, kedge_offline(&call->error));
+            end_call(db, call, kedge_offline(db, &call->error));
         }
     }
 }

@@ -297,12 +297,14 @@ static void test_wrong_edits_are_clear_errors_and_keep_nothing(void **state)
 static void test_a_database_without_a_url_is_offline_for_good(void **state)
 {
     kedge_document *versions = NULL;
+    kedge_error error = {0};
     (void)state;
     kedge_options options = client_options(folder, NULL);
     kedge_db *db = client_open(&options);
     assert_int_equal(kedge_sync(db, -1, NULL), KEDGE_NETWORK);
     assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK);
-    assert_int_equal(kedge_sync(db, -1, NULL), KEDGE_NETWORK);
+    assert_int_equal(kedge_sync(db, -1, &error), KEDGE_NETWORK);
+    assert_string_equal(error.message, "the database was opened without a url");
     assert_int_equal(kedge_history(db, 0, 10, -1, &versions, NULL), KEDGE_NETWORK);
     assert_int_equal(client_status(db).connection, KEDGE_OFFLINE);
     kedge_close(db);
