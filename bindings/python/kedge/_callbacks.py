@@ -39,7 +39,11 @@ def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def kedge_python_free(userdata: Any) -> None:
-    drop(userdata)
+    here.callbacks += 1  # what ends with the object must not be closed here: see close_forgotten
+    try:
+        drop(userdata)
+    finally:
+        here.callbacks -= 1
 
 
 @ffi.def_extern(error=lib.KEDGE_INTERNAL)  # type: ignore[untyped-decorator]

@@ -2,8 +2,7 @@
 import contextlib
 import json
 import time
-import weakref
-from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, Tuple, Type, TypeVar
+from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, Set, Tuple, Type, TypeVar
 
 from ._batch import Batch, UndoGroup, _Batch
 from ._callbacks import drop, keep
@@ -46,7 +45,7 @@ class Database:
     def __init__(self, pointer: Any, kept: Sequence[Any]) -> None:
         self._handle = _DatabaseHandle(pointer, lib.kedge_close)
         self._kept = kept  # what C refers to as long as the database is open
-        self._children: "weakref.WeakSet[Handle]" = weakref.WeakSet()
+        self._children: Set[Handle] = set()  # that are open
 
     def __enter__(self) -> "Database":
         return self
@@ -80,7 +79,7 @@ class Database:
         with self._handle as db:
             call(function, db, *arguments, made)
             handle = kind(made[0], free)
-            self._children.add(handle)
+            handle.join(self._children)
         return handle
 
     # Edits
@@ -325,7 +324,7 @@ class Database:
             with self._handle as db:
                 call(function, db, *arguments, trampoline, userdata, lib.kedge_python_free, made)
                 handle = handle_of(made[0])
-                self._children.add(handle)
+                handle.join(self._children)
         except Error:
             drop(userdata)
             raise

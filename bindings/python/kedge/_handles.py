@@ -1,6 +1,6 @@
 """What the C library gives and takes back: used while it is open, by as many threads as it allows, freed once."""
 import threading
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, Optional, Set, TypeVar
 
 from ._errors import Closed, InvalidArgument
 
@@ -46,6 +46,7 @@ class Handle:
         self._free = free
         self._lock = threading.RLock()
         self._freed = threading.Event()
+        self._siblings: Set[Handle] = set()  # of the same database, which are closed before it
         self.on_close: Optional[Callable[[], None]] = None
 
     def __enter__(self) -> Any:
@@ -68,9 +69,16 @@ class Handle:
         pointer = self.stop()
         if pointer is not None:
             self._free(pointer)  # without the lock: a watch waits here for its callback, which may close it, too
+            self._siblings.discard(self)
             self._freed.set()
             if self.on_close is not None:
                 self.on_close()
+
+    def join(self, siblings: "Set[Handle]") -> None:
+        """From now on it is among the open handles of a database. They are held, also when nobody else does: Python clears
+        weak references before it runs __del__, and in between the database might be closed without them."""
+        siblings.add(self)
+        self._siblings = siblings
 
     def close_and_wait(self) -> None:
         """As close(), and waits for a thread that is closing it already."""

@@ -471,7 +471,7 @@ class Streams(Case):
             db = self.open()
             db.changes()
             gc.collect()
-            self.assertFalse([child for child in db._children if child.is_open])
+            self.assertFalse(db._children)
 
         self.run_async(main)
 
