@@ -34,7 +34,8 @@ typedef void (*kedge_dispatch_function)(void *KEDGE_NULLABLE userdata, void (*wo
 typedef struct kedge_options {
     uint32_t version;
     uint32_t size;
-    /* The folder; made when absent (its parent must exist). Required. */
+    /* The folder; made when absent (its parent must exist). Required. Give each database a folder
+     * of its own: files of others in it are left alone, but nothing keeps them apart. */
     const char *KEDGE_NULLABLE path;
     /* The server, for example "https://sync.example.com" or "http://127.0.0.1:7420"; a path
      * is kept as a prefix. NULL: a database that never syncs until reopened with one. */

@@ -17,7 +17,7 @@
 #define KEDGE_LIMIT_RESOURCE_ID_BYTES       512    /* any UTF-8, not empty */
 #define KEDGE_LIMIT_RESOURCE_BYTES          262144 /* canonical JSON of one version: 256 KiB */
 
-/* Sizes of a project. */
+/* Sizes of a project. The server rejects an edit that exceeds one. */
 #define KEDGE_LIMIT_COLLECTIONS      256
 #define KEDGE_LIMIT_COLLECTION_ITEMS 1000000
 
