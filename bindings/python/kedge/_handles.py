@@ -1,4 +1,5 @@
 """What the C library gives and takes back: used while it is open, by as many threads as it allows, freed once."""
+import os
 import threading
 from typing import Any, Callable, Optional, Set, TypeVar
 
@@ -13,6 +14,18 @@ class Here(threading.local):
 
 
 here = Here()
+
+
+class Process:
+    """This process. A child of a fork has none of its parent's threads, so it can neither use nor close what is open."""
+    forks = 0  # from the first process down to this one
+
+
+def count_fork() -> None:
+    Process.forks += 1
+
+
+os.register_at_fork(after_in_child=count_fork)
 
 
 def refuse_callback(what: str) -> None:
@@ -44,13 +57,19 @@ class Handle:
     def __init__(self, pointer: Any, free: Callable[[Any], Any]) -> None:
         self._pointer: Any = pointer
         self._free = free
+        self._forks = Process.forks
         self._lock = threading.RLock()
         self._freed = threading.Event()
         self._siblings: Set[Handle] = set()  # of the same database, which are closed before it
         self.on_close: Optional[Callable[[], None]] = None
 
-    def __enter__(self) -> Any:
+    def _refuse(self) -> None:
         refuse_mutator()
+        if self._forks != Process.forks:
+            raise InvalidArgument("forked", f"the {self._what} is its parent process's; open the database in this one, too")
+
+    def __enter__(self) -> Any:
+        self._refuse()
         self._lock.acquire()
         if self._pointer is None:
             self._lock.release()
@@ -62,7 +81,7 @@ class Handle:
 
     @property
     def is_open(self) -> bool:
-        return self._pointer is not None
+        return self._pointer is not None and self._forks == Process.forks
 
     def close(self) -> None:
         """Frees what it holds. Closing twice does nothing."""
@@ -86,7 +105,10 @@ class Handle:
         self._freed.wait()
 
     def stop(self) -> Any:
-        """From now on nobody may begin to use it. Returns the pointer; None: it was stopped before."""
+        """From now on nobody may begin to use it. Returns the pointer; None: it was stopped before, or is not this
+        process's."""
+        if self._forks != Process.forks:
+            return None  # a thread that the child does not have may hold the lock
         with self._lock:
             pointer, self._pointer = self._pointer, None
             return pointer
@@ -101,7 +123,7 @@ class SharedHandle(Handle):
         self._changed = threading.Condition(self._lock)
 
     def __enter__(self) -> Any:
-        refuse_mutator()
+        self._refuse()
         with self._lock:
             if self._pointer is None:
                 raise Closed(self._what)

@@ -4,6 +4,7 @@ usage: edges_test.py SERVER"""
 import asyncio
 import gc
 import logging
+import os
 import pathlib
 import re
 import shutil
@@ -163,6 +164,30 @@ class Closing(Case):
                 if thread.name == "kedge-close":
                     thread.join(WAIT_S)
             kedge.repair(path, path + " repaired")  # which is refused as long as it is open
+
+    def test_a_child_of_a_fork_leaves_its_parents_database_alone(self):
+        db = self.open()
+        db.mutate("kedge.put", NOTE)
+        scan, watch = db.scan("notes"), db.watch(print)
+        child = os.fork()
+        if child == 0:
+            with open(self.folder / "child", "w", encoding="utf-8") as out:
+                for use in (db.status, lambda: next(scan)):
+                    try:
+                        use()
+                    except kedge.InvalidArgument as failure:
+                        print(failure.code, file=out)
+                scan.close()
+                watch.close()
+                db.close()
+                other = kedge.open(str(self.folder / "other"), organization="acme", project="plan")
+                print(other.mutate("kedge.put", NOTE), file=out)
+                other.close()
+            os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual((self.folder / "child").read_text(), "forked\nforked\n1\n")
+        self.assertEqual(next(scan), ("1", {"text": "hi"}))
+        self.assertEqual(db.status().pending, 1)
 
     def test_close_waits_for_a_watch_that_another_thread_closes(self):
         db, inside, goes_on = self.open(), threading.Event(), threading.Event()
