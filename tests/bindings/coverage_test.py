@@ -59,13 +59,31 @@ def missing_members(structs, files, left_out):
         yield from (f"has no {struct}.{name}" for name in sorted(names - words - set(left_out)))
 
 
+def table_findings(page, functions):
+    """docs/reference/other-languages.md has each function of C, and what it calls by name in a language is there."""
+    rows = [line.split("|")[1:4] for line in page.split("\n") if line.startswith("| `")]
+    found = set(re.findall(r"`(kedge_\w+)`", "".join(row[0] for row in rows)))
+    yield from (f"has no row of {name}" for name in sorted(functions - found))
+    yield from (f"has a row of {name}, which is not there" for name in sorted(found - functions))
+    for column, language in enumerate(BINDINGS, 1):
+        text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(root.glob(BINDINGS[language][0])))
+        for row in rows:
+            for name in re.findall(r"(?:\.|::)(\w+)(?:\(|`)", row[column]):
+                if not re.search(rf"\b{name} *[(:]", text):
+                    yield f"names {name}, which {language} has not"
+
+
+PAGE = "docs/reference/other-languages.md"
+
+
 def self_test():
     """What is not called, is called all the same, or is not there, is found."""
     files, call, _ = BINDINGS["Python"]
     left_out = {"kedge_mutate": "", "kedge_gone": ""}
     found = list(findings({"kedge_planted", "kedge_mutate"}, files, call, left_out))
     found += missing_members({"kedge_planted": {"not_a_member", "project"}}, files, {})
-    if len(found) != 4:
+    found += table_findings("| `kedge_gone` | `db.not_there()` | `db.not_there` |\n", {"kedge_planted"})
+    if len(found) != 8:
         sys.exit(f"self-test: {found}")
 
 
@@ -79,6 +97,7 @@ found += [f"C++ {what}" for what in
           missing_members({"kedge_options": MEMBERS["kedge_options"]}, "include/kedge/*.hpp", OWNED)]
 found += [f"Python {what}" for what in
           missing_members(MEMBERS, "bindings/python/kedge/*.py", {**OWNED, "allocator": "Python's memory is that of malloc"})]
+found += [f"{PAGE} {what}" for what in table_findings((root / PAGE).read_text(encoding="utf-8"), FUNCTIONS)]
 for what in found:
     print(what)
 print(f"{len(FUNCTIONS)} functions, {len(BINDINGS)} bindings, {len(found)} findings")
