@@ -155,6 +155,18 @@ static bool waits_in_tail(const sim_view *of, const sim_entry *entry)
     return there;
 }
 
+/* An older outbox may have an edit as it was before it was made again. */
+static bool is_pending_again(const sim_view *of, sim_entry *entry)
+{
+    sim_entry first = *entry;
+    memcpy(first.uid, entry->first_uid, sizeof first.uid);
+    memcpy(first.digest, entry->first_digest, sizeof first.digest);
+    first.found = NULL;
+    if (!sim_view_is_pending(of, &first)) return false;
+    *entry = first;
+    return true;
+}
+
 void check_i6_nothing_lost(const sim_view *of)
 {
     sim_ledger *ledger = &of->client->ledger;
@@ -165,7 +177,7 @@ void check_i6_nothing_lost(const sim_view *of)
         count(of, SIM_I6);
         entry->in_inbox = is_in_inbox(of, entry);
         if (entry->in_inbox || sim_view_is_pending(of, entry) || is_covered(of, entry)) continue;
-        if (waits_in_tail(of, entry)) continue;
+        if (waits_in_tail(of, entry) || is_pending_again(of, entry)) continue;
         entry->in_inbox = is_in_inbox_elsewhere(of, entry);
         if (entry->in_inbox) continue;
         entry->released = true;

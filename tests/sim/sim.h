@@ -160,8 +160,10 @@ typedef struct sim_events {
 /* A mutation that a folder's app was told of: its obligations outlive every crash. */
 typedef struct sim_entry {
     int64_t sequence;
-    uint8_t uid[SIM_UID_SIZE];
+    uint8_t uid[SIM_UID_SIZE]; /* of the newest attempt, and its digest */
     uint8_t digest[KEDGE_DIGEST_SIZE];
+    uint8_t first_uid[SIM_UID_SIZE]; /* of the first one, which an older outbox may have again */
+    uint8_t first_digest[KEDGE_DIGEST_SIZE];
     bool cancelled;           /* taken back before it was sent */
     bool released;            /* dismissed or resubmitted from the inbox: no longer owed */
     bool answered;            /* the app was told that it is out of the inbox */

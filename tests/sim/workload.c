@@ -134,6 +134,8 @@ static void enter_in_ledger(sim_client *client, int64_t sequence, const uint8_t 
     entry->sequence = sequence;
     memcpy(entry->uid, row.uid.data, SIM_UID_SIZE);
     memcpy(entry->digest, row.digest.data, KEDGE_DIGEST_SIZE);
+    memcpy(entry->first_uid, entry->uid, sizeof entry->first_uid);
+    memcpy(entry->first_digest, entry->digest, sizeof entry->first_digest);
     memcpy(entry->content, content, sizeof entry->content);
     sim_note_made(client->world, content, entry->uid, row.timestamp_ms);
     client->world->report->mutations++;
