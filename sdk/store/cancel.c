@@ -10,18 +10,41 @@ typedef struct cancel {
     kedge_change_set *changes;
 } cancel;
 
+static kedge_status not_pending(int64_t sequence, kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_NOT_FOUND, "mutation-not-pending",
+                      "mutation %lld is not pending", (long long)sequence);
+}
+
+static kedge_status was_sent(int64_t sequence, kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_CONFLICT, "mutation-sent",
+                      "mutation %lld may have left this machine and cannot be taken back",
+                      (long long)sequence);
+}
+
+/* A client-only edit that conflicted and is about to be made again is pending, without a row. */
+static kedge_status check_waiting(kedge_store *store, int64_t sequence, kedge_error *error)
+{
+    static const char sql[] = "SELECT 1 FROM rejected WHERE sequence = ?1 AND state = 4";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(&store->outbox, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(&store->outbox, find, 1, sequence);
+    status = kedge_store_db_step(&store->outbox, find, error);
+    sqlite3_reset(find);
+    if (status == KEDGE_DONE) return not_pending(sequence, error);
+    return status == KEDGE_OK ? was_sent(sequence, error) : status;
+}
+
 static kedge_status check_cancel(kedge_store *store, int64_t sequence,
                                  const kedge_outbox_meta *outbox, const kedge_cache_meta *cache,
                                  kedge_pending *row, kedge_error *error)
 {
     kedge_status status = kedge_outbox_find(&store->outbox, sequence, row, error);
     if (status == KEDGE_NOT_FOUND || (status == KEDGE_OK && kedge_outbox_covers(cache, row)))
-        return kedge_fail(error, KEDGE_NOT_FOUND, "mutation-not-pending",
-                          "mutation %lld is not pending", (long long)sequence);
-    if (status == KEDGE_OK && kedge_outbox_row_sent(outbox, row))
-        return kedge_fail(error, KEDGE_CONFLICT, "mutation-sent",
-                          "mutation %lld may have left this machine and cannot be taken back",
-                          (long long)sequence);
+        return check_waiting(store, sequence, error);
+    if (status == KEDGE_OK && kedge_outbox_row_sent(outbox, row)) return was_sent(sequence, error);
     return status;
 }
 

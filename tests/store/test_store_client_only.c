@@ -347,6 +347,7 @@ static void test_an_edit_that_cannot_be_made_again_yet_is_pending(void **state)
     assert_int_equal(first_row(f, false, says, sizeof says), sequence);
     assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} ");
     fault_vfs_refuse_writes(vfs, false);
+    assert_int_equal(kedge_store_cancel(f->store, sequence, NULL, &f->error), KEDGE_CONFLICT);
     fixture_pull(f);
     fixture_expect(f, "n", "101");
     assert_int_equal(fixture_position(f).pending, 1);
