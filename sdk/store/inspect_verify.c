@@ -51,6 +51,9 @@ static const finding OUTBOX[] = {
      " (pending_rows, pending_sum) IS NOT"
      " (SELECT count(*), ifnull(sum(checksum), 0) FROM pending)",
      "rows are missing from pending, or are too many: "},
+    {"SELECT rejected_rows || ' rows should be there' FROM meta WHERE copy = 1 AND"
+     " rejected_rows IS NOT (SELECT count(*) FROM rejected)",
+     "rows are missing from rejected, or are too many: "},
     {"SELECT count(*) || ' of 2' FROM meta HAVING count(*) <> 2", "copies of meta: "},
 };
 

@@ -2,6 +2,7 @@
  * deleted yet, a prediction that does not fit the outbox, a damaged cache. */
 #include "sdk/store/client_only.h"
 #include "sdk/store/index.h"
+#include "sdk/store/outbox_heal.h"
 #include "sdk/store/prediction.h"
 
 #include "common/error.h"

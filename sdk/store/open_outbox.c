@@ -1,5 +1,5 @@
 /* Opens the outbox: creates it, upgrades it, or refuses it. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/outbox_heal.h"
 #include "sdk/store/wal_damage.h"
 
 #include "common/error.h"

@@ -32,26 +32,39 @@ static bool read_meta(sqlite3_stmt *row, kedge_outbox_meta *meta)
     meta->ask_settled = sqlite3_column_int64(row, 10);
     meta->pending_rows = sqlite3_column_int64(row, 11);
     meta->pending_sum = sqlite3_column_int64(row, 12);
+    meta->rejected_rows = sqlite3_column_int64(row, 15);
     return kedge_store_column_chars(row, 0, meta->client, sizeof meta->client) &&
            kedge_store_column_chars(row, 9, meta->settled_lineage, sizeof meta->settled_lineage) &&
            kedge_store_column_chars(row, 13, meta->organization, sizeof meta->organization) &&
            kedge_store_column_chars(row, 14, meta->project, sizeof meta->project);
 }
 
-/* Returns the number of sound copies. When both are sound, the one that was written last is
- * used. */
-static kedge_status read_copies(kedge_store_db *db, kedge_outbox_meta *meta, int *sound,
-                                kedge_error *error)
+/* What saves or reports a damaged outbox reads one that could not be brought up to date. To
+ * kedge_store_db_take a missing column is a damaged schema. */
+static kedge_status take_copies(kedge_store_db *db, sqlite3_stmt **row, kedge_error *error)
 {
     static const char sql[] =
         "SELECT " KEDGE_OUTBOX_META_COLUMNS ", checksum = " KEDGE_OUTBOX_META_CHECKSUM " FROM meta";
+    static const char older[] = "SELECT " KEDGE_OUTBOX_META_COLUMNS_3
+                                ", 0, checksum = " KEDGE_OUTBOX_META_CHECKSUM_3 " FROM meta";
+    kedge_error why = {0};
+    kedge_status status = kedge_store_db_take(db, sql, row, &why);
+    if (status == KEDGE_CORRUPT) return kedge_store_db_take(db, older, row, error);
+    if (status != KEDGE_OK && error) *error = why;
+    return status;
+}
+
+/* When both copies are sound, the one that was written last is used. */
+kedge_status kedge_outbox_meta_copies(kedge_store_db *db, kedge_outbox_meta *meta, int *sound,
+                                      kedge_error *error)
+{
     sqlite3_stmt *row;
     kedge_outbox_meta copy = {0};
     *sound = 0;
-    kedge_status status = kedge_store_db_take(db, sql, &row, error);
+    kedge_status status = take_copies(db, &row, error);
     if (status != KEDGE_OK) return status;
     while ((status = kedge_store_db_step(db, row, error)) == KEDGE_OK) {
-        if (sqlite3_column_int(row, 15) != 1 || !read_meta(row, &copy)) continue;
+        if (sqlite3_column_int(row, 16) != 1 || !read_meta(row, &copy)) continue;
         if (*sound == 0 || copy.revision > meta->revision) *meta = copy;
         ++*sound;
     }
@@ -61,7 +74,7 @@ static kedge_status read_copies(kedge_store_db *db, kedge_outbox_meta *meta, int
 kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta, kedge_error *error)
 {
     int sound;
-    kedge_status status = read_copies(db, meta, &sound, error);
+    kedge_status status = kedge_outbox_meta_copies(db, meta, &sound, error);
     if (status == KEDGE_OK && sound == 0)
         return kedge_store_db_fail(db, SQLITE_CORRUPT, "reading both copies of its meta row",
                                    error);
@@ -85,9 +98,10 @@ static void bind_meta(kedge_store_db *db, sqlite3_stmt *statement, const kedge_o
     kedge_store_bind_integer(db, statement, 13, meta->pending_sum);
     kedge_store_bind_chars(db, statement, 14, meta->organization);
     kedge_store_bind_chars(db, statement, 15, meta->project);
+    kedge_store_bind_integer(db, statement, 16, meta->rejected_rows);
 }
 
-#define META_VALUES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15"
+#define META_VALUES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16"
 
 kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta *meta,
                                      kedge_error *error)
@@ -122,7 +136,7 @@ kedge_status kedge_outbox_meta_heal(kedge_store_db *db, kedge_error *error)
     kedge_outbox_meta meta;
     int64_t rows = 0;
     int sound;
-    kedge_status status = read_copies(db, &meta, &sound, error);
+    kedge_status status = kedge_outbox_meta_copies(db, &meta, &sound, error);
     if (status == KEDGE_OK) status = kedge_store_db_number(db, count, &rows, error);
     if (status != KEDGE_OK || (sound == META_COPIES && rows == META_COPIES)) return status;
     if (sound == 0)

@@ -495,6 +495,8 @@ static kedge_status heal_rows(kedge_outbox_healing *heal, kedge_error *error)
     if (status == KEDGE_OK && (heal->changed || heal->totals_wrong))
         status = kedge_totals_write(db, error);
     if (status == KEDGE_OK && heal->changed)
+        status = kedge_outbox_count_rejected(db, &heal->meta, error);
+    if (status == KEDGE_OK && heal->changed)
         status = kedge_outbox_meta_write(db, &heal->meta, error);
     return status;
 }

@@ -1,4 +1,4 @@
-/* What the files share that heal the outbox: outbox_heal.c, outbox_orphans.c,
+/* The healing of the outbox, and what its files share: outbox_heal.c, outbox_orphans.c,
  * inbox_heal.c, totals.c. */
 #ifndef KEDGE_SDK_STORE_OUTBOX_HEAL_H
 #define KEDGE_SDK_STORE_OUTBOX_HEAL_H
@@ -74,6 +74,13 @@ typedef struct kedge_inbox_entry {
     const char *message;
     kedge_inbox_conflict conflict;
 } kedge_inbox_entry;
+
+/* ---- outbox_heal.c ---- */
+/* SQLite's own check of the whole file, its indexes included. */
+kedge_status kedge_outbox_check_file(kedge_store_db *db, kedge_error *error);
+/* Call in a write turn; uses its own transaction. Sets aside every damaged or missing row, so that
+ * the edits after it can be sent. Writes nothing when all is sound. */
+kedge_status kedge_outbox_heal(kedge_store *store, kedge_error *error);
 
 /* ---- outbox_orphans.c ---- */
 /* Reads from the other tables which sequences are decided, and which orphans are `settled` or

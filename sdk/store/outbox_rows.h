@@ -26,11 +26,14 @@
 #define KEDGE_TRIMMED_COLUMNS  "client, through"
 #define KEDGE_TRIMMED_CHECKSUM "kedge_checksum(4, " KEDGE_TRIMMED_COLUMNS ")"
 
-#define KEDGE_OUTBOX_META_COLUMNS                                                                  \
+/* Of the layouts 3 to 5. */
+#define KEDGE_OUTBOX_META_COLUMNS_3                                                                \
     "client, highest_id, last_sequence, sent_through, revision, unrecovered, trimmed_through,"     \
     " tail_bytes, settled_version, settled_lineage, ask_settled, pending_rows, pending_sum,"       \
     " organization, project"
-#define KEDGE_OUTBOX_META_CHECKSUM "kedge_checksum(5, " KEDGE_OUTBOX_META_COLUMNS ")"
+#define KEDGE_OUTBOX_META_CHECKSUM_3 "kedge_checksum(5, " KEDGE_OUTBOX_META_COLUMNS_3 ")"
+#define KEDGE_OUTBOX_META_COLUMNS    KEDGE_OUTBOX_META_COLUMNS_3 ", rejected_rows"
+#define KEDGE_OUTBOX_META_CHECKSUM   "kedge_checksum(5, " KEDGE_OUTBOX_META_COLUMNS ")"
 
 #define KEDGE_TOTALS_COLUMNS  "name, rows, sum"
 #define KEDGE_TOTALS_CHECKSUM "kedge_checksum(6, " KEDGE_TOTALS_COLUMNS ")"

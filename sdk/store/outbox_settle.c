@@ -226,6 +226,7 @@ kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cac
     }
     if (status == KEDGE_OK && trim) status = trim_tail(db, meta, now_ms, error);
     if (status == KEDGE_OK && trim) status = trim_tombstones(db, meta, now_ms, error);
+    if (status == KEDGE_OK && trim) status = kedge_outbox_count_rejected(db, meta, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, meta, error);
     return status;
 }

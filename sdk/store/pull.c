@@ -191,6 +191,7 @@ kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *st
     status = kedge_store_db_begin(&store->outbox, error);
     if (status == KEDGE_OK) status = note_outcomes(store, state, outcomes, origins != NULL, error);
     if (status == KEDGE_OK) status = insert_origins(store, origins, error);
+    if (status == KEDGE_OK) status = kedge_outbox_count_rejected(&store->outbox, &next, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &next, error);
     if (status == KEDGE_OK) status = kedge_wal_commit(&store->outbox, error);
     if (status == KEDGE_OK)

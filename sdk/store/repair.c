@@ -230,12 +230,14 @@ static int64_t read_total(repair *all, const char *sql)
     return rows;
 }
 
-/* `totals` has the number of rows of the inbox; it includes the damaged rows that were found. */
+/* `totals` and meta have the number of rows of the inbox; it includes the damaged rows that were
+ * found. An old meta row also counts what left the inbox since. */
 static int64_t missing_rejections(repair *all, bool *known)
 {
     static const char sql[] =
         "SELECT coalesce((SELECT rows FROM totals WHERE name = 'rejected'), -1)";
     int64_t rows = read_total(all, sql);
+    if (is_newest(all) && all->old_meta.rejected_rows > rows) rows = all->old_meta.rejected_rows;
     *known = rows >= 0;
     return rows > all->inbox_rows ? rows - all->inbox_rows : 0;
 }
@@ -318,7 +320,8 @@ static kedge_status save_rows(repair *all, kedge_error *error)
     if (status == KEDGE_OK) status = save_declared(all, error);
     if (status != KEDGE_OK) return status;
     count_missing(all);
-    status = kedge_outbox_meta_write(db, &all->made.meta, error);
+    status = kedge_outbox_count_rejected(db, &all->made.meta, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_write(db, &all->made.meta, error);
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     return status;
 }
@@ -426,7 +429,7 @@ static kedge_status read_old(repair *all, const kedge_repair_files *files, kedge
     find_last_sequence(all);
     kedge_random_hex(all->environment, 16, meta->client);
     meta->highest_id = meta->sent_through = meta->trimmed_through = meta->tail_bytes = 0;
-    meta->pending_rows = meta->pending_sum = 0;
+    meta->pending_rows = meta->pending_sum = meta->rejected_rows = 0;
     meta->revision++;
     return KEDGE_OK;
 }

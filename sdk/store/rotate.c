@@ -344,6 +344,8 @@ static kedge_status rotate_outbox(kedge_store *store, rotation *work, kedge_erro
     }
     if (status != KEDGE_DONE) return status;
     status = kedge_outbox_count_pending(&store->outbox, &work->outbox, error);
+    if (status == KEDGE_OK)
+        status = kedge_outbox_count_rejected(&store->outbox, &work->outbox, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &work->outbox, error);
     return status;
 }

@@ -42,16 +42,15 @@ static bool is_sound(kedge_store_db *db)
 
 static void count(kedge_store_db *db, kedge_salvage_count *found)
 {
-    static const char copies[] = "SELECT count(*) FROM meta WHERE checksum ="
-                                 " " KEDGE_OUTBOX_META_CHECKSUM;
-    int64_t number = 0;
-    (void)kedge_store_db_number(db, copies, &number, NULL);
+    kedge_outbox_meta meta;
+    int copies = 0;
+    (void)kedge_outbox_meta_copies(db, &meta, &copies, NULL);
     *found = (kedge_salvage_count){
-        .copies = (int)number,
+        .copies = copies,
         .rows = count_rows(db, kedge_salvage_pending) + count_rows(db, kedge_salvage_rejected) +
                 count_rows(db, kedge_salvage_confirmed) + count_rows(db, kedge_salvage_trimmed),
     };
-    found->whole = number > 0 && is_sound(db);
+    found->whole = copies > 0 && is_sound(db);
 }
 
 static int64_t proofs(const kedge_salvage_count *found)

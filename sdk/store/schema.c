@@ -5,7 +5,8 @@
  * would be refused as a whole, where the row alone is damaged and can be set aside. Its `meta` is
  * kept twice. `totals` says how many rows `rejected`, `confirmed` and `trimmed` have and what their
  * checksums add up to; triggers keep it. Those of `pending` stand in `meta`, which every edit
- * writes anyway. */
+ * writes anyway. `meta` also has the number of rows of `rejected`: when all other tables are older
+ * than `meta`, they fit each other. */
 #include "sdk/store/schema.h"
 
 #include "sdk/store/cache_row.h"
@@ -13,15 +14,17 @@
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* ---- outbox.db, layout 5 ---- */
+/* ---- outbox.db, layout 6 ---- */
 
-#define OUTBOX_META                                                                                \
+#define OUTBOX_META_3_COLUMNS                                                                      \
     "CREATE TABLE meta("                                                                           \
     " copy INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, highest_id INTEGER,"                \
     " last_sequence INTEGER, sent_through INTEGER, revision INTEGER, unrecovered INTEGER,"         \
     " trimmed_through INTEGER, tail_bytes INTEGER, settled_version INTEGER, settled_lineage TEXT," \
     " ask_settled INTEGER, pending_rows INTEGER, pending_sum INTEGER, organization TEXT,"          \
-    " project TEXT);"
+    " project TEXT"
+#define OUTBOX_META_3 OUTBOX_META_3_COLUMNS ");"
+#define OUTBOX_META   OUTBOX_META_3_COLUMNS ", rejected_rows INTEGER);"
 
 #define OUTBOX_PENDING                                                                             \
     "CREATE TABLE pending("                                                                        \
@@ -100,7 +103,7 @@ static const char *const OUTBOX_LAYOUT_3[] = {
     "ALTER TABLE rejected RENAME TO old_rejected;"
     "ALTER TABLE confirmed RENAME TO old_confirmed;"
     "ALTER TABLE trimmed RENAME TO old_trimmed;",
-    OUTBOX_META,
+    OUTBOX_META_3,
     OUTBOX_PENDING,
     OUTBOX_REJECTED,
     OUTBOX_CONFIRMED,
@@ -114,8 +117,8 @@ static const char *const OUTBOX_LAYOUT_3[] = {
     ", " KEDGE_CONFIRMED_CHECKSUM " FROM old_confirmed ORDER BY ordinal;"
     "INSERT INTO trimmed(" KEDGE_TRIMMED_COLUMNS ", checksum) SELECT " KEDGE_TRIMMED_COLUMNS
     ", " KEDGE_TRIMMED_CHECKSUM " FROM old_trimmed ORDER BY ordinal;"
-    "INSERT INTO meta(copy, " KEDGE_OUTBOX_META_COLUMNS ", checksum)"
-    " SELECT column1, " KEDGE_OUTBOX_META_COLUMNS ", " KEDGE_OUTBOX_META_CHECKSUM
+    "INSERT INTO meta(copy, " KEDGE_OUTBOX_META_COLUMNS_3 ", checksum)"
+    " SELECT column1, " KEDGE_OUTBOX_META_COLUMNS_3 ", " KEDGE_OUTBOX_META_CHECKSUM_3
     " FROM (VALUES(1), (2)), (SELECT *, 0 AS ask_settled,"
     " (SELECT count(*) FROM pending) AS pending_rows,"
     " (SELECT coalesce(sum(checksum), 0) FROM pending) AS pending_sum FROM old_meta);"
@@ -130,11 +133,20 @@ static const char *const OUTBOX_LAYOUT_4[] = {
 /* Layout 5 has declared indexes. */
 static const char *const OUTBOX_LAYOUT_5[] = {OUTBOX_DECLARED, NULL};
 
+/* Layout 6 has the number of rows of `rejected` in meta. A damaged copy stays damaged. */
+static const char *const OUTBOX_LAYOUT_6[] = {
+    "ALTER TABLE meta ADD COLUMN rejected_rows INTEGER;"
+    "UPDATE meta SET rejected_rows = (SELECT count(*) FROM rejected)"
+    " WHERE checksum = " KEDGE_OUTBOX_META_CHECKSUM_3 ";"
+    "UPDATE meta SET checksum = " KEDGE_OUTBOX_META_CHECKSUM " WHERE rejected_rows IS NOT NULL;",
+    NULL};
+
 static const kedge_schema_layout OUTBOX_LAYOUTS[] = {{1, NULL},
                                                      {2, OUTBOX_LAYOUT_2},
                                                      {3, OUTBOX_LAYOUT_3},
                                                      {4, OUTBOX_LAYOUT_4},
-                                                     {5, OUTBOX_LAYOUT_5}};
+                                                     {5, OUTBOX_LAYOUT_5},
+                                                     {6, OUTBOX_LAYOUT_6}};
 
 const kedge_schema kedge_outbox_schema = {.application = 0x4b646f31, /* "Kdo1" */
                                           .table_count = COUNT(OUTBOX_TABLES),

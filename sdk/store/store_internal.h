@@ -72,6 +72,7 @@ typedef struct kedge_outbox_meta {
     int64_t ask_settled;
     int64_t pending_rows; /* of `pending`, and the sum of their checksums */
     int64_t pending_sum;
+    int64_t rejected_rows; /* of `rejected`; `totals` may be as old as that table */
     char organization[KEDGE_LIMIT_NAME_BYTES + 1];
     char project[KEDGE_LIMIT_NAME_BYTES + 1];
 } kedge_outbox_meta;
@@ -329,6 +330,9 @@ static inline kedge_status kedge_store_check_refused(kedge_store *store, kedge_e
 }
 
 /* ---- outbox.c: the meta row, inside the caller's transaction ---- */
+/* Reads the newest sound copy, also of layout 3 to 5. Gives the number of sound copies. */
+kedge_status kedge_outbox_meta_copies(kedge_store_db *db, kedge_outbox_meta *meta, int *sound,
+                                      kedge_error *error);
 /* Returns KEDGE_CORRUPT when neither copy is sound. */
 kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta,
                                     kedge_error *error);
@@ -339,13 +343,6 @@ kedge_status kedge_outbox_meta_make(kedge_store_db *db, const kedge_outbox_meta 
                                     kedge_error *error);
 /* Writes a damaged copy again from the sound one. */
 kedge_status kedge_outbox_meta_heal(kedge_store_db *db, kedge_error *error);
-
-/* ---- outbox_heal.c ---- */
-/* SQLite's own check of the whole file, its indexes included. */
-kedge_status kedge_outbox_check_file(kedge_store_db *db, kedge_error *error);
-/* Call in a write turn; uses its own transaction. Sets aside every damaged or missing row, so that
- * the edits after it can be sent. Writes nothing when all is sound. */
-kedge_status kedge_outbox_heal(kedge_store *store, kedge_error *error);
 
 /* ---- outbox.c, outbox_settle.c: the rows of `pending`, inside the caller's transaction ---- */
 /* The rule of store.h; ?1 is the cache's client, ?2 its lmid, ?3 its version. */
@@ -408,6 +405,9 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
                                  const kedge_cache_meta *cache, int64_t *id, kedge_error *error);
 
 /* ---- totals.c, inside the caller's transaction ---- */
+/* Counts `rejected` again into `meta`, whenever rows come or go; the caller must write `meta`. */
+kedge_status kedge_outbox_count_rejected(kedge_store_db *db, kedge_outbox_meta *meta,
+                                         kedge_error *error);
 /* Lists the earlier clients whose mutations were trimmed from the tail, and up to which id. */
 kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *marks,
                                 kedge_error *error);

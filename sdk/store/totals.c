@@ -1,7 +1,9 @@
 /* Counts what the outbox has lost.
  *
  * `totals`: how many rows `rejected`, `confirmed` and `trimmed` have, and what their checksums add
- * up to. Only the totals show that a row is lost, or that a disk has brought back an old page.
+ * up to. Only the totals show that a row is lost, or that a disk has brought back an old page. When
+ * all three tables and their totals are old ones that fit each other, the outbox's meta row shows
+ * how many rejections are lost.
  *
  * Mutations that were trimmed from the tail and that a restored backend lacks: the outbox's meta
  * row has the id up to which the tail of the living client was trimmed, and the table `trimmed` has
@@ -82,7 +84,7 @@ kedge_status kedge_tail_note_missing(kedge_store_db *db, const kedge_tail_mark *
 /* How many rows a sound total counts that the table does not have. */
 typedef struct gone {
     int64_t rejected;
-    int64_t claimed; /* by a total of `rejected` that is damaged itself */
+    int64_t claimed; /* by a damaged total of `rejected`, or by a meta that may be old */
     int64_t trimmed;
     int64_t confirmed;
     bool tail_wrong; /* the number is right, but the rows are others */
@@ -115,8 +117,9 @@ static kedge_status note_missing_confirmed(kedge_outbox_healing *heal, const gon
     return kedge_tail_note_missing(&heal->store->outbox, &mark, rows, heal->now_ms, error);
 }
 
-/* A damaged total of the inbox proves nothing. But each decided id of the living client that was
- * not trimmed stands in a table: of those that do not, no more are rejections than it counts. */
+/* A damaged total of the inbox proves nothing, nor does a meta that may be an old one, which counts
+ * what left the inbox since. But each decided id of the living client that was not trimmed stands
+ * in a table: of those that do not, no more are rejections than is claimed. */
 static kedge_status count_claimed(kedge_outbox_healing *heal, gone *missing, kedge_error *error)
 {
     const kedge_outbox_meta *meta = &heal->meta;
@@ -124,7 +127,39 @@ static kedge_status count_claimed(kedge_outbox_healing *heal, gone *missing, ked
     int64_t nowhere = 0;
     if (missing->claimed <= 0) return KEDGE_OK;
     kedge_status status = kedge_tail_count_nowhere(&heal->store->outbox, &mark, &nowhere, error);
-    missing->rejected = nowhere < missing->claimed ? nowhere : missing->claimed;
+    if (nowhere > missing->claimed) nowhere = missing->claimed;
+    if (nowhere > missing->rejected) missing->rejected = nowhere;
+    return status;
+}
+
+/* Whether meta is of the same moment as `pending`: both are written by each edit, and by whatever
+ * takes rows out of the inbox. */
+static kedge_status meta_fits_pending(const kedge_outbox_healing *heal, bool *fits,
+                                      kedge_error *error)
+{
+    kedge_outbox_meta found = heal->meta;
+    kedge_status status = kedge_outbox_count_pending(&heal->store->outbox, &found, error);
+    *fits = found.pending_rows == heal->meta.pending_rows &&
+            found.pending_sum == heal->meta.pending_sum;
+    return status;
+}
+
+/* The disk, or a user, may have put back all tables but meta and `pending` as they once were. The
+ * totals fit then, and what meta counts and the inbox lacks is missing. A meta that is older than
+ * the cache or than a decided row, which has changed its counters, claims nothing. */
+static kedge_status ask_meta(kedge_outbox_healing *heal, gone *missing, kedge_error *error)
+{
+    static const char sql[] = "SELECT count(*) FROM rejected";
+    int64_t rows = 0;
+    bool old = heal->older || heal->changed, fits = false;
+    kedge_status status = kedge_store_db_number(&heal->store->outbox, sql, &rows, error);
+    int64_t lacking = heal->meta.rejected_rows - rows;
+    if (status != KEDGE_OK || lacking == 0) return status;
+    heal->totals_wrong = true;
+    if (old || lacking < 0) return KEDGE_OK;
+    status = meta_fits_pending(heal, &fits, error);
+    int64_t *number = fits ? &missing->rejected : &missing->claimed;
+    if (lacking > *number) *number = lacking;
     return status;
 }
 
@@ -150,11 +185,22 @@ kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
             missing.claimed = sqlite3_column_int64(cursor, 1);
     }
     if (status != KEDGE_DONE) return status;
-    status = count_claimed(heal, &missing, error);
+    status = ask_meta(heal, &missing, error);
+    if (status == KEDGE_OK) status = count_claimed(heal, &missing, error);
     if (status != KEDGE_OK) return status;
     heal->meta.unrecovered += missing.rejected + missing.trimmed;
     if (missing.tail_wrong) status = note_missing_confirmed(heal, &missing, error);
     return status == KEDGE_OK && heal->totals_wrong ? measure_tail(heal, error) : status;
+}
+
+/* A damaged total is found at the next opening, and counts nothing until then. */
+kedge_status kedge_outbox_count_rejected(kedge_store_db *db, kedge_outbox_meta *meta,
+                                         kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT coalesce((SELECT rows FROM totals WHERE name = 'rejected'"
+        " AND checksum = " KEDGE_TOTALS_CHECKSUM "), (SELECT count(*) FROM rejected))";
+    return kedge_store_db_number(db, sql, &meta->rejected_rows, error);
 }
 
 kedge_status kedge_totals_write(kedge_store_db *db, kedge_error *error)

@@ -7,6 +7,7 @@
  * open file, not to the process: they outlive an unrelated close, exclude two stores in one
  * process, and go with a killed process. */
 #include "sdk/store/index.h"
+#include "sdk/store/outbox_heal.h"
 #include "sdk/store/prediction.h"
 
 #include "common/assert.h"

@@ -574,6 +574,7 @@ static const char *server_state(const fixture *f, const kedge_store_position *po
 void fixture_check(fixture *f)
 {
     kedge_store_position position = fixture_position(f);
+    assert_true(store_counts_are_right(f->store));
     const char *expected = server_state(f, &position);
     char *canonical = fixture_dump(f->store, true);
     if (expected) assert_string_equal(canonical, expected);

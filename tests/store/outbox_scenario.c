@@ -1,6 +1,8 @@
 /* Edits in every state of an outbox, and raw access to its rows. */
 #include "tests/store/outbox_scenario.h"
 
+#include "sdk/store/outbox_rows.h"
+#include "sdk/store/store_internal.h"
 #include "tests/support/store_view.h"
 
 #include <setjmp.h>
@@ -13,6 +15,8 @@
 #include <cmocka.h>
 
 /* ---- edits that can be counted ---- */
+
+#define REFUSED 5
 
 int64_t outbox_make_edit_anew(fixture *f, int number)
 {
@@ -32,7 +36,7 @@ void outbox_fill(fixture *f, bool arrived)
         outbox_make_edit(f, i);
     fixture_sync(f);
     naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":9}");
-    assert_int_equal(fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":5}"), 5);
+    assert_int_equal(fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":5}"), REFUSED);
     fixture_sync(f);
     assert_int_equal(fixture_position(f).rejected, 1);
     for (int i = 6; i <= 8; i++)
@@ -82,6 +86,23 @@ bool outbox_is_in_inbox(fixture *f, int64_t sequence, char code[64])
     return outbox_read_entry(f, sequence, code, message);
 }
 
+/* An edit whose sequence was damaged itself has a new one in the inbox, and its own contents. */
+static bool has_new_sequence(fixture *f, int number)
+{
+    kedge_mutation_list *list;
+    kedge_mutation mutation;
+    char id[16];
+    bool found = false;
+    snprintf(id, sizeof id, "\"e%d\"", number);
+    assert_int_equal(kedge_store_rejected_open(f->store, &list, NULL), KEDGE_OK);
+    while (!found && kedge_store_list_next(list, &mutation, NULL) == KEDGE_OK)
+        found = mutation.sequence > EDITS && strcmp(mutation.code, "damaged") == 0 &&
+                (number == REFUSED ? strcmp(mutation.name, "refuse-over") == 0
+                                   : strstr(mutation.args, id) != NULL);
+    kedge_store_list_close(list);
+    return found;
+}
+
 int outbox_expect_accounted(fixture *f, const char *what)
 {
     int damaged = 0;
@@ -90,6 +111,7 @@ int outbox_expect_accounted(fixture *f, const char *what)
         int times = outbox_applied(f, i);
         bool shown = outbox_is_in_inbox(f, i, code);
         bool lost = shown && strcmp(code, "damaged") == 0;
+        if (times == 0 && !shown) lost = shown = has_new_sequence(f, i);
         if (times > 1 || (times == 0 && !shown))
             fail_msg("%s: edit %d was applied %d times and is %s the inbox", what, i, times,
                      shown ? "in" : "not in");
@@ -117,6 +139,20 @@ int outbox_run_raw(const fixture *f, const char *sql)
     int changed = sqlite3_changes(db);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     return code == SQLITE_OK ? changed : 0;
+}
+
+void outbox_make_layout_5(const char *folder)
+{
+    static const char sql[] = "UPDATE meta SET checksum = " KEDGE_OUTBOX_META_CHECKSUM_3 ";"
+                              "ALTER TABLE meta DROP COLUMN rejected_rows; PRAGMA user_version=5;"
+                              "PRAGMA wal_checkpoint(TRUNCATE)";
+    char path[256];
+    kedge_store_db db;
+    snprintf(path, sizeof path, "%s/outbox.db", folder);
+    assert_int_equal(kedge_store_db_open(&db, path, "outbox.db", SQLITE_OPEN_READWRITE, NULL, NULL),
+                     KEDGE_OK);
+    assert_int_equal(kedge_store_db_execute(&db, sql, NULL), KEDGE_OK);
+    kedge_store_db_close(&db);
 }
 
 void outbox_restore_folder(fixture *f, const char *whole)

@@ -19,14 +19,16 @@ void outbox_fill(fixture *f, bool arrived);
 int outbox_applied(fixture *f, int number);
 bool outbox_read_entry(fixture *f, int64_t sequence, char code[64], char message[128]);
 bool outbox_is_in_inbox(fixture *f, int64_t sequence, char code[64]);
-/* Behind a sync: each edit was applied once, or stands in the inbox. Returns how many are
- * damaged. */
+/* Behind a sync: each edit was applied once, or stands in the inbox, under its sequence or with its
+ * contents under a new one. Returns how many are damaged. */
 int outbox_expect_accounted(fixture *f, const char *what);
 
 /* Of a closed folder, without triggers. */
 sqlite3 *outbox_open_raw(const fixture *f);
 /* Returns how many rows were changed last. */
 int outbox_run_raw(const fixture *f, const char *sql);
+/* Makes the outbox of a closed folder one of layout 5. */
+void outbox_make_layout_5(const char *folder);
 void outbox_restore_folder(fixture *f, const char *whole);
 
 #endif

@@ -1,5 +1,6 @@
 /* Files that are damaged, missing, somebody else's or too new, and what is said of each. */
-#include "tests/store/fixture.h"
+#include "sdk/store/repair.h"
+#include "tests/store/outbox_scenario.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -416,7 +417,7 @@ static void test_an_older_layout_is_brought_up_to_date(void **state)
     assert_int_equal(earlier.count, 0);
     assert_int_equal(fixture_position(f).pending, 1);
     fixture_close(f);
-    expect_layout(f, 5);
+    expect_layout(f, 6);
     fixture_open(f);
     fixture_sync(f);
     fixture_expect_canonical(f, "n", "1");
@@ -427,15 +428,73 @@ static void test_layout_3_is_brought_up_to_date(void **state)
     fixture *f = *state;
     fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
     fixture_close(f);
+    outbox_make_layout_5(f->path);
     run_sql(f, "outbox.db",
             "DROP TABLE declared; DROP INDEX pending_withheld; PRAGMA user_version=3");
     fixture_open(f);
     assert_int_equal(fixture_position(f).pending, 1);
     fixture_close(f);
-    expect_layout(f, 5);
+    expect_layout(f, 6);
     /* They are there again. */
     run_sql(f, "outbox.db", "DROP INDEX pending_withheld; DELETE FROM declared");
     fixture_open(f);
+}
+
+/* One copy of meta is damaged, and is written again from the other. */
+static void test_layout_5_is_brought_up_to_date(void **state)
+{
+    fixture *f = *state;
+    naive_server_edit(f->server, "add", "{\"id\":\"n\",\"by\":9}");
+    fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":5}");
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).rejected, 1);
+    fixture_close_flat(f);
+    outbox_make_layout_5(f->path);
+    expect_layout(f, 5);
+    run_sql(f, "outbox.db", "UPDATE meta SET unrecovered = 7 WHERE copy = 1");
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).rejected, 1);
+    assert_int_equal(fixture_position(f).unrecovered, 0);
+    fixture_close_flat(f);
+    expect_layout(f, 6);
+    /* What was brought up counts the inbox. */
+    assert_int_equal(outbox_run_raw(f, "DELETE FROM rejected; UPDATE totals SET rows = 0, sum = 0,"
+                                       " checksum = (SELECT checksum FROM totals"
+                                       " WHERE name = 'trimmed') WHERE name = 'rejected'"),
+                     1);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).unrecovered, 1);
+    fixture_close_flat(f);
+    /* Its tables are those of a new file: a wrong number of the layout is noticed. */
+    run_sql(f, "outbox.db", "PRAGMA user_version=4");
+    fixture_open(f);
+    fixture_close_flat(f);
+    expect_layout(f, 6);
+    fixture_open(f);
+}
+
+/* It cannot be brought up to date. Only its meta row tells that no edit is missing. */
+static void test_a_damaged_outbox_of_layout_5_is_saved_by_its_meta_row(void **state)
+{
+    fixture *f = *state;
+    char saved[160];
+    kedge_repair_report report = KEDGE_REPAIR_REPORT_INIT;
+    snprintf(saved, sizeof saved, "%s/saved", f->folder);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_close_flat(f);
+    outbox_make_layout_5(f->path);
+    overwrite(f, "outbox.db", size_of(f, "outbox.db") - 4096, 4096, 1);
+    expect_refusal(f, KEDGE_CORRUPT, "outbox-damaged", " 1 of 1 pending mutations");
+    expect_layout(f, 5);
+    assert_int_equal(kedge_store_repair(&f->environment, f->path, saved, &report, &f->error),
+                     KEDGE_OK);
+    assert_int_equal(report.pending, 1);
+    assert_int_equal(report.missing, 0);
+    snprintf(f->path, sizeof f->path, "%s", saved);
+    expect_layout(f, 6);
+    fixture_open(f);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "1");
 }
 
 static void test_a_folder_of_another_project_is_refused(void **state)
@@ -472,6 +531,8 @@ int main(void)
         TEST(test_a_newer_layout_is_refused),
         TEST(test_an_older_layout_is_brought_up_to_date),
         TEST(test_layout_3_is_brought_up_to_date),
+        TEST(test_layout_5_is_brought_up_to_date),
+        TEST(test_a_damaged_outbox_of_layout_5_is_saved_by_its_meta_row),
         TEST(test_a_folder_of_another_project_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

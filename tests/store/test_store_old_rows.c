@@ -1,12 +1,15 @@
 /* Rows that a disk has brought back, or taken away, where what counts them is doubtful too; and a
  * page that it has put elsewhere. */
 #include "sdk/store/repair.h"
+#include "sdk/store/store_internal.h"
 #include "tests/store/outbox_scenario.h"
 
 #include <setjmp.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -80,6 +83,140 @@ static void test_a_damaged_total_alone_counts_nothing(void **state)
     }
 }
 
+/* Keeps the outbox as it is, for bring_rows_back and others. */
+static void keep_rows(fixture *f)
+{
+    char old[160];
+    snprintf(old, sizeof old, "%s/old", f->folder);
+    fixture_close_flat(f);
+    fixture_copy_tree(f->path, old);
+    fixture_open(f);
+}
+
+static void reject_one(fixture *f, int64_t sequence)
+{
+    char args[64];
+    snprintf(args, sizeof args, "{\"id\":\"n%d\",\"by\":9}", (int)sequence);
+    naive_server_edit(f->server, "add", args);
+    snprintf(args, sizeof args, "{\"id\":\"n%d\",\"limit\":5}", (int)sequence);
+    assert_int_equal(fixture_mutate(f, "refuse-over", args), sequence);
+    fixture_sync(f);
+}
+
+/* Only the pages of the WAL are of now, and an edit writes meta and `pending` alone. All other
+ * tables are as they once were and fit their totals. */
+static void lose_rejections_to_an_older_file(fixture *f, bool rotate)
+{
+    char from[256], to[256];
+    outbox_make_edit(f, 1);
+    fixture_sync(f);
+    keep_rows(f);
+    reject_one(f, 2);
+    reject_one(f, 3);
+    assert_int_equal(fixture_position(f).rejected, 2);
+    if (rotate) assert_int_equal(fixture_try_rotate(f), KEDGE_OK);
+    fixture_close_flat(f);
+    fixture_open(f);
+    outbox_make_edit(f, 4);
+    fixture_close(f);
+    snprintf(from, sizeof from, "%s/old/outbox.db", f->folder);
+    snprintf(to, sizeof to, "%s/outbox.db", f->path);
+    assert_int_equal(unlink(to), 0);
+    fixture_copy_file(from, to);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    assert_int_equal(fixture_position(f).pending, 1);
+    assert_int_equal(fixture_position(f).unrecovered, 2);
+    fixture_reopen(f);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).unrecovered, 2);
+    assert_int_equal(outbox_applied(f, 4), 1);
+    fixture_check(f);
+}
+
+static void test_rejections_that_an_older_file_beside_its_newer_wal_lacks_are_counted(void **state)
+{
+    lose_rejections_to_an_older_file(*state, false);
+}
+
+/* No id of the living client stands nowhere. */
+static void test_nor_are_those_forgotten_that_an_earlier_client_had(void **state)
+{
+    lose_rejections_to_an_older_file(*state, true);
+}
+
+/* The same when the WAL has meta alone, which does not fit `pending`: decided ids stand nowhere. */
+static void test_rejections_count_though_pending_went_back_as_well(void **state)
+{
+    fixture *f = *state;
+    char sql[512];
+    outbox_make_edit(f, 1);
+    keep_rows(f);
+    fixture_sync(f);
+    reject_one(f, 2);
+    outbox_make_edit(f, 3);
+    fixture_close_flat(f);
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s/old/outbox.db' AS old; DELETE FROM rejected; DELETE FROM confirmed;"
+             "DELETE FROM totals; INSERT INTO totals SELECT * FROM old.totals;"
+             "DELETE FROM pending; INSERT INTO pending SELECT * FROM old.pending",
+             f->folder);
+    assert_int_equal(outbox_run_raw(f, sql), 1);
+    fixture_open(f);
+    assert_int_equal(fixture_position(f).unrecovered, 1);
+    fixture_sync(f);
+    fixture_check(f);
+}
+
+static void expect_noted(void *context, const char *phase)
+{
+    fixture *f = context;
+    int64_t rows = 0;
+    if (strcmp(phase, "pull-before-cache") != 0) return;
+    assert_int_equal(kedge_store_db_number(&f->store->outbox, "SELECT min(rejected_rows) FROM meta",
+                                           &rows, NULL),
+                     KEDGE_OK);
+    assert_int_equal(rows, 1);
+    f->options.phase = NULL; /* it was called */
+}
+
+static void test_meta_counts_a_rejection_before_the_pull_comes_to_its_end(void **state)
+{
+    fixture *f = *state;
+    fixture_close(f);
+    f->options.phase = expect_noted;
+    f->options.phase_context = f;
+    fixture_open(f);
+    reject_one(f, 1);
+    assert_null(f->options.phase);
+    fixture_check(f);
+}
+
+/* It counts an entry that was dismissed, and left the inbox with its age. */
+static void test_an_old_meta_counts_no_rejection_that_left_the_inbox(void **state)
+{
+    fixture *f = *state;
+    char sql[512];
+    reject_one(f, 1);
+    keep_rows(f);
+    assert_int_equal(kedge_store_dismiss(f->store, 1, &f->error), KEDGE_OK);
+    f->now_ms += KEDGE_LIMIT_CONFIRMED_TAIL_MS + 1;
+    outbox_make_edit(f, 2);
+    fixture_sync(f);
+    fixture_check(f);
+    fixture_close_flat(f);
+    snprintf(sql, sizeof sql,
+             "ATTACH '%s/old/outbox.db' AS old; DELETE FROM meta;"
+             "INSERT INTO meta SELECT * FROM old.meta",
+             f->folder);
+    assert_int_equal(outbox_run_raw(f, sql), 2);
+    fixture_open(f);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    assert_int_equal(fixture_position(f).unrecovered, 0);
+    fixture_check(f);
+}
+
 /* The old pages fit each other: only that ids of decided edits stand nowhere tells. */
 static void test_a_tail_that_went_back_counts_once_the_backend_is_restored(void **state)
 {
@@ -115,16 +252,6 @@ static void test_a_tail_that_went_back_counts_once_the_backend_is_restored(void 
     assert_int_equal(fixture_position(f).unrecovered, 2);
     assert_int_equal(outbox_applied(f, 3), 0);
     fixture_check(f);
-}
-
-/* Keeps the outbox as it is, for bring_rows_back. */
-static void keep_rows(fixture *f)
-{
-    char old[160];
-    snprintf(old, sizeof old, "%s/old", f->folder);
-    fixture_close_flat(f);
-    fixture_copy_tree(f->path, old);
-    fixture_open(f);
 }
 
 static void bring_rows_back(fixture *f)
@@ -275,6 +402,11 @@ int main(void)
         TEST(test_a_repair_takes_no_confirmed_edit_for_a_pending_one),
         TEST(test_rejections_that_are_gone_count_though_their_total_is_damaged),
         TEST(test_a_damaged_total_alone_counts_nothing),
+        TEST(test_rejections_that_an_older_file_beside_its_newer_wal_lacks_are_counted),
+        TEST(test_nor_are_those_forgotten_that_an_earlier_client_had),
+        TEST(test_rejections_count_though_pending_went_back_as_well),
+        TEST(test_meta_counts_a_rejection_before_the_pull_comes_to_its_end),
+        TEST(test_an_old_meta_counts_no_rejection_that_left_the_inbox),
         TEST(test_a_tail_that_went_back_counts_once_the_backend_is_restored),
         TEST(test_old_rows_are_withheld_as_those_were_that_they_replace),
         TEST(test_a_cancelled_edit_that_an_old_row_brings_back_is_not_shown),

@@ -1,4 +1,4 @@
-/* Reads the tables of the cache through a reader of the store. */
+/* Reads the tables of both files through a reader of the store. */
 #include "tests/support/store_view.h"
 
 #include "sdk/store/store_internal.h"
@@ -104,4 +104,18 @@ kedge_status store_get_canonical(kedge_store *store, kedge_bytes collection, ked
     kedge_status status = get_once(store, collection, id, value, &again, error);
     if (again) status = get_once(store, collection, id, value, &again, error);
     return status;
+}
+
+bool store_counts_are_right(kedge_store *store)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM meta WHERE pending_rows = (SELECT count(*) FROM pending)"
+        " AND rejected_rows = (SELECT count(*) FROM rejected)";
+    kedge_store_reader *reader;
+    int64_t copies = 0;
+    if (kedge_reader_take(store, &reader, NULL) != KEDGE_OK) return false;
+    kedge_status status = kedge_store_db_number(&reader->outbox, sql, &copies, NULL);
+    kedge_reader_end(reader);
+    kedge_reader_give(store, reader);
+    return status == KEDGE_OK && copies == 2;
 }

@@ -12,4 +12,7 @@ kedge_status store_dump(kedge_store *store, bool canonical, kedge_buffer *out, k
 kedge_status store_get_canonical(kedge_store *store, kedge_bytes collection, kedge_bytes id,
                                  kedge_buffer *value, kedge_error *error);
 
+/* Whether both copies of the outbox's meta row count `pending` and `rejected` as they are. */
+bool store_counts_are_right(kedge_store *store);
+
 #endif
