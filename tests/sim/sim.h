@@ -175,9 +175,7 @@ typedef struct sim_entry {
     int64_t damaged_sequence; /* what that was changed to, or what the inbox has it under since */
     uint8_t content[KEDGE_SHA256_SIZE];
     const sim_version *found;
-    bool remade; /* a client-only edit: uid and digest are those of the newest attempt */
-    uint8_t first_uid[SIM_UID_SIZE]; /* … and these of the first */
-    uint8_t first_digest[KEDGE_DIGEST_SIZE];
+    bool remade; /* a client-only edit: uid and digest are not those of the first attempt */
 } sim_entry;
 
 typedef struct sim_ledger {
