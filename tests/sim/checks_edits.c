@@ -29,11 +29,6 @@ static void take_attempt(const sim_view *of, sim_entry *entry, const uint8_t *ui
                     "client %u: %" PRId64 " is made again, and version %" PRId64
                     " holds it as applied",
                     of->client->index, entry->sequence, of->position.version);
-    if (!entry->remade) {
-        memcpy(entry->first_uid, entry->uid, SIM_UID_SIZE);
-        memcpy(entry->first_digest, entry->digest, KEDGE_DIGEST_SIZE);
-        entry->remade = true;
-    }
     memcpy(entry->uid, uid, SIM_UID_SIZE);
     memcpy(entry->digest, digest, KEDGE_DIGEST_SIZE);
     entry->found = NULL;

@@ -62,24 +62,6 @@ static bool is_given_twice(const sim_ledger *ledger, const sim_entry *entry)
 
 /* An older outbox, or parts of one: it cannot know what it was told since. What the cache still
  * reflects is known to have been; of the rest nothing is left that could tell. */
-/* An attempt that this outbox does not have was not made: the first is what is owed. */
-static void forget_attempt(sim_client *client, sim_entry *entry)
-{
-    char uid[2 * SIM_UID_SIZE + 1], sql[320];
-    int64_t rows = 0;
-    kedge_hex_encode(entry->uid, SIM_UID_SIZE, uid);
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT (SELECT count(*) FROM pending WHERE uid = x'%s')"
-                   " + (SELECT count(*) FROM rejected WHERE uid = x'%s')"
-                   " + (SELECT count(*) FROM confirmed WHERE uid = x'%s')",
-                   uid, uid, uid);
-    if (!entry->remade || !sim_damage_number(client, true, sql, &rows) || rows > 0) return;
-    memcpy(entry->uid, entry->first_uid, SIM_UID_SIZE);
-    memcpy(entry->digest, entry->first_digest, KEDGE_DIGEST_SIZE);
-    entry->remade = false;
-    entry->found = NULL;
-}
-
 static void outbox_went_back(sim_client *client)
 {
     int64_t last = 0, unrecovered = 0, reflected = 0;
@@ -97,7 +79,6 @@ static void outbox_went_back(sim_client *client)
     for (size_t i = 0; i < client->ledger.count; i++) {
         sim_entry *entry = &client->ledger.entries[i];
         entry->answered = false;
-        forget_attempt(client, entry);
         if (entry->sequence > reflected || is_given_twice(&client->ledger, entry))
             entry->released = true;
     }

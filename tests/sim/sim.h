@@ -175,7 +175,6 @@ typedef struct sim_entry {
     int64_t damaged_sequence; /* what that was changed to, or what the inbox has it under since */
     uint8_t content[KEDGE_SHA256_SIZE];
     const sim_version *found;
-    bool remade; /* a client-only edit: uid and digest are not those of the first attempt */
 } sim_entry;
 
 typedef struct sim_ledger {
