@@ -202,9 +202,7 @@ static kedge_status delete_closed(kedge_outbox_healing *heal, kedge_error *error
                                                                                    "1 GROUP BY "   \
                                                                                    "first)"
 
-/* The row of a first attempt says no more than which attempt is the newest one, and that one says
- * so, too. */
-static kedge_status make_leads(kedge_outbox_healing *heal, kedge_error *error)
+kedge_status kedge_inbox_make_leads(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char drop[] = "DELETE FROM rejected WHERE checksum IS NOT " KEDGE_REJECTED_CHECKSUM
                                " AND sequence IN (SELECT first FROM " LEADS ")";
@@ -233,7 +231,7 @@ static kedge_status heal_leads(kedge_outbox_healing *heal, kedge_error *error)
     int64_t damaged = 0;
     kedge_status status = kedge_store_db_number(&heal->store->outbox, any, &damaged, error);
     if (status != KEDGE_OK || (damaged == 0 && !heal->totals_wrong)) return status;
-    return make_leads(heal, error);
+    return kedge_inbox_make_leads(heal, error);
 }
 
 /* Returns KEDGE_DONE when all entries are sound. */

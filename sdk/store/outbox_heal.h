@@ -103,6 +103,9 @@ kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes na
  * and frees its buffers. */
 kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry *entry,
                                    kedge_error *error);
+/* Makes the rows of first attempts, where they are missing or damaged: such a row says no more than
+ * which attempt of a client-only edit is the newest one, and that one names the first, too. */
+kedge_status kedge_inbox_make_leads(kedge_outbox_healing *heal, kedge_error *error);
 /* Damaged entries of the inbox are kept and marked as damaged. */
 kedge_status kedge_inbox_heal(kedge_outbox_healing *heal, kedge_error *error);
 

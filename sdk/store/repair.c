@@ -168,6 +168,16 @@ static kedge_status copy_row(repair *all, const char *sql, sqlite3_stmt *from, k
     return kedge_store_db_run(db, insert, error);
 }
 
+/* As kedge_inbox_heal: an entry that the app has closed has nothing left to show. */
+static bool is_closed(sqlite3_stmt *row)
+{
+    int state = sqlite3_column_int(row, 14);
+    kedge_bytes args = kedge_store_column(row, 7);
+    if (state == KEDGE_INBOX_REMADE)
+        return args.size > 0 && args.data[0] >= '1' && args.data[0] <= '9';
+    return (state == KEDGE_INBOX_DISMISSED || state == KEDGE_INBOX_RESUBMITTED) && args.size == 0;
+}
+
 static kedge_status save_inbox(repair *all, kedge_error *error)
 {
     static const char sql[] =
@@ -185,7 +195,7 @@ static kedge_status save_inbox(repair *all, kedge_error *error)
         if (sound) {
             status = copy_row(all, sql, row, error);
             all->report->rejected++;
-        } else {
+        } else if (!is_closed(row)) {
             status = save_damaged(all, key, kedge_store_column(row, 6), kedge_store_column(row, 7),
                                   error);
         }
@@ -316,6 +326,7 @@ static kedge_status save_rows(repair *all, kedge_error *error)
     if (status == KEDGE_OK) status = save_inbox(all, error);
     if (status == KEDGE_OK) status = save_tail(all, error);
     if (status == KEDGE_OK) status = save_all_pending(all, error);
+    if (status == KEDGE_OK) status = kedge_inbox_make_leads(&all->made, error);
     if (status == KEDGE_OK) status = save_trimmed(all, error);
     if (status == KEDGE_OK) status = save_declared(all, error);
     if (status != KEDGE_OK) return status;
