@@ -102,7 +102,7 @@ static kedge_status cover_row(kedge_store *store, int64_t sequence, int64_t vers
 }
 
 static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *outcome,
-                                 int64_t sequence, bool lost, kedge_error *error)
+                                 int64_t sequence, kedge_error *error)
 {
     static const char drop[] = "DELETE FROM pending WHERE sequence = ?1";
     kedge_status status;
@@ -110,8 +110,8 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *o
         status = kedge_outbox_forget_rejection(&store->outbox, sequence, error);
         return status == KEDGE_OK ? cover_row(store, sequence, outcome->version, error) : status;
     }
-    /* Where the lineage is the same, another copy of the folder may have made the edit again. */
-    status = kedge_outbox_reject(store, sequence, outcome, lost, error);
+    /* Another copy of the folder may have made a client-only edit again. */
+    status = kedge_outbox_reject(store, sequence, outcome, false, error);
     if (status == KEDGE_OK) status = run_for(&store->outbox, drop, sequence, 0, error);
     return status;
 }
@@ -128,6 +128,17 @@ static bool contradicts_cache(const rotation *work, const kedge_wire_outcome *ou
            strcmp(work->cache.client, work->old_client) == 0;
 }
 
+/* Of a lost lineage only rejections are kept: the staged state tells what was applied. An outcome that
+ * is older than that state comes from a backend that was restored once more. A client-only edit that
+ * conflicted must be made again on the state in which it did, and the staged one may be another: it
+ * is sent again, and the server tells the conflict by its origin. */
+static bool holds_when_lost(const rotation *work, const kedge_wire_outcome *outcome)
+{
+    return kedge_wire_is_rejection(outcome->decision) &&
+           work->response->version >= work->staging.version &&
+           strcmp(outcome->code, KEDGE_APPLY_CONFLICT) != 0;
+}
+
 static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_pending *row,
                                kedge_error *error)
 {
@@ -136,9 +147,9 @@ static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_p
     if (own && work->response) outcome = kedge_pull_outcome_of(&work->response->outcomes, row);
     /* Of an earlier client: it waits for its version already. */
     if (!own && !work->lost) return KEDGE_OK;
-    bool kept = outcome && (!work->lost || kedge_wire_is_rejection(outcome->decision)) &&
+    bool kept = outcome && (!work->lost || holds_when_lost(work, outcome)) &&
                 !contradicts_cache(work, outcome, row);
-    if (kept) return keep_outcome(store, outcome, row->sequence, work->lost, error);
+    if (kept) return keep_outcome(store, outcome, row->sequence, error);
     return renumber(store, work, row->sequence, error);
 }
 

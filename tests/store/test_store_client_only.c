@@ -407,6 +407,42 @@ static void test_an_edit_that_was_made_again_survives_a_restored_backend(void **
     assert_int_equal(fixture_position(f).rejected, 0);
 }
 
+static void others_edit(fixture *f, int times)
+{
+    for (int i = 0; i < times; i++)
+        naive_server_edit(f->server, "add", "{\"id\":\"m\",\"by\":1}");
+}
+
+/* The backend is restored twice: in the state that is staged the edit was applied, and the response
+ * of the rotation tells a conflict of the other one. */
+static void test_an_edit_is_not_made_again_on_a_state_that_has_it(void **state)
+{
+    fixture *f = own_fixture_of(state);
+    kedge_apply_result result;
+    fixture_mutate(f, "add", ADD(5));
+    fixture_sync(f);
+    int64_t backup = f->server->version;
+    others_edit(f, 1);
+    fixture_pull(f);
+    int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
+    naive_server_restore(f->server, backup);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    others_edit(f, 3);
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_LOST);
+    naive_server_restore(f->server, backup);
+    own_push_behind(f, ADD(100));
+    assert_int_equal(fixture_try_rotate_lost(f), KEDGE_OK);
+    fixture_expect(f, "n", "6");
+    assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_PENDING);
+    fixture_sync(f);
+    fixture_sync(f);
+    fixture_expect(f, "n", "106");
+    fixture_expect_canonical(f, "n", "106");
+    assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_APPLIED);
+    assert_int_equal(fixture_position(f).rejected, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, own_set_up, own_tear_down)
 
 int main(void)
@@ -426,6 +462,7 @@ int main(void)
         TEST(test_of_two_copies_of_a_folder_one_makes_an_edit_again),
         TEST(test_of_two_copies_that_make_an_edit_again_one_makes_it),
         TEST(test_an_edit_that_was_made_again_survives_a_restored_backend),
+        TEST(test_an_edit_is_not_made_again_on_a_state_that_has_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
