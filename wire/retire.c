@@ -24,6 +24,10 @@ void kedge_wire_retire_request_write(const kedge_wire_retire_request *request, k
     kedge_json_chars(&writer, request->group_id);
     kedge_json_key(&writer, "lowest_pending");
     kedge_json_integer(&writer, request->lowest_pending);
+    if (request->cookie.kind != KEDGE_WIRE_COOKIE_NULL) {
+        kedge_json_key(&writer, "cookie");
+        kedge_wire_cookie_write(&writer, &request->cookie);
+    }
     if (request->earlier.count > 0) {
         kedge_json_key(&writer, "earlier");
         kedge_json_begin_array(&writer);
@@ -65,6 +69,17 @@ static kedge_status read_earlier(kedge_bytes object, kedge_wire_client_marks *ou
                       KEDGE_LIMIT_EARLIER_CLIENTS);
 }
 
+static kedge_status read_cookie(kedge_bytes object, kedge_wire_cookie *out, kedge_error *error)
+{
+    kedge_bytes cookie;
+    *out = (kedge_wire_cookie){.kind = KEDGE_WIRE_COOKIE_NULL};
+    if (!kedge_json_member(object, "cookie", &cookie)) return KEDGE_OK;
+    if (kedge_wire_cookie_read(cookie, out) && out->kind != KEDGE_WIRE_COOKIE_OTHER)
+        return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "body-invalid",
+                      "cookie must be null or a cookie from the response of a pull");
+}
+
 kedge_status kedge_wire_retire_request_read(const kedge_wire_request *request,
                                             kedge_wire_retire_request *out, kedge_error *error)
 {
@@ -78,6 +93,7 @@ kedge_status kedge_wire_retire_request_read(const kedge_wire_request *request,
         status = kedge_wire_request_integer(object, "lowest_pending", "lowest_pending", 0,
                                             &out->lowest_pending, error);
     }
+    if (status == KEDGE_OK) status = read_cookie(object, &out->cookie, error);
     if (status == KEDGE_OK) status = read_earlier(object, &out->earlier, error);
     return status;
 }

@@ -132,6 +132,9 @@ bool kedge_api_open_head(kedge_api_call *call, const kedge_version **head);
  * there is no such version. */
 bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, const char *code,
                             const kedge_version **version);
+/* Whether the project has or had this version: what a client says that it has. */
+kedge_status kedge_api_knows(kedge_api_call *call, const kedge_version *head, int64_t number,
+                             const char *lineage, bool *known);
 /* The parameter "version", a number or "latest"; latest when absent. */
 bool kedge_api_query_version(kedge_api_call *call, int64_t *number);
 

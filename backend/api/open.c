@@ -8,6 +8,7 @@
 #include "backend/versioned/projects/projects.h"
 #include "backend/versioned/versions/versions.h"
 #include "common/error.h"
+#include <string.h>
 
 /* ---- its kind ---- */
 
@@ -98,6 +99,26 @@ bool kedge_api_open_head(kedge_api_call *call, const kedge_version **head)
         kedge_api_fail(call, status);
     }
     return false;
+}
+
+kedge_status kedge_api_knows(kedge_api_call *call, const kedge_version *head, int64_t number,
+                             const char *lineage, bool *known)
+{
+    const kedge_version *creation;
+    *known = false;
+    if (number > head->number) return KEDGE_OK;
+    if (number == head->number) {
+        *known = strcmp(lineage, head->lineage) == 0;
+        return KEDGE_OK;
+    }
+    if (number > 0)
+        return kedge_version_is_known(&call->project, number, lineage, known, &call->error);
+    kedge_status status = kedge_version_load_creation(&call->project, &creation, &call->error);
+    if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    *known = strcmp(lineage, creation->lineage) == 0;
+    kedge_version_release(creation);
+    return KEDGE_OK;
 }
 
 bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, const char *code,

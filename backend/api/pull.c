@@ -52,28 +52,6 @@ static bool is_first(const kedge_wire_pull_request *request)
 
 /* ---- the cookie ---- */
 
-static kedge_status is_known(pull_response *response, int64_t number, const char *lineage,
-                             bool *known)
-{
-    kedge_api_call *call = response->call;
-    const kedge_version *creation;
-    *known = false;
-    if (number > response->head->number) return KEDGE_OK;
-    if (number == response->head->number) {
-        *known = strcmp(lineage, response->head->lineage) == 0;
-        return KEDGE_OK;
-    }
-    if (number > 0) {
-        return kedge_version_is_known(&call->project, number, lineage, known, &call->error);
-    }
-    kedge_status status = kedge_version_load_creation(&call->project, &creation, &call->error);
-    if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
-    if (status != KEDGE_OK) return status;
-    *known = strcmp(lineage, creation->lineage) == 0;
-    kedge_version_release(creation);
-    return KEDGE_OK;
-}
-
 /* Lost: the cookie, or a newer version that a native client knows of without having its state. */
 static kedge_status find_lost(pull_response *response)
 {
@@ -83,10 +61,12 @@ static kedge_status find_lost(pull_response *response)
     if (!is_first(request)) {
         known = false;
         if (request->cookie.kind == KEDGE_WIRE_COOKIE_OURS)
-            status = is_known(response, request->cookie.version, request->cookie.lineage, &known);
+            status = kedge_api_knows(response->call, response->head, request->cookie.version,
+                                     request->cookie.lineage, &known);
     }
     if (status == KEDGE_OK && known && request->seen)
-        status = is_known(response, request->seen_version, request->seen_lineage, &known);
+        status = kedge_api_knows(response->call, response->head, request->seen_version,
+                                 request->seen_lineage, &known);
     response->lost = !known;
     return status;
 }

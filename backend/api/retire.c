@@ -50,6 +50,23 @@ static kedge_status respond_retired(kedge_api_call *call, const kedge_version *a
     return status;
 }
 
+/* A backend may be restored between the pull that brought the state and this request: what it tells
+ * now would be of another lineage than that state. */
+static bool knows_cookie(kedge_api_call *call, const kedge_version *head,
+                         const kedge_wire_cookie *cookie)
+{
+    bool known = true;
+    kedge_status status = KEDGE_OK;
+    if (cookie->kind != KEDGE_WIRE_COOKIE_NULL)
+        status = kedge_api_knows(call, head, cookie->version, cookie->lineage, &known);
+    if (status != KEDGE_OK)
+        kedge_api_fail(call, status);
+    else if (!known)
+        kedge_api_refuse(call, 410, "version-gone",
+                         "the version of the cookie is none of this project; pull again");
+    return status == KEDGE_OK && known;
+}
+
 void kedge_api_retire(kedge_api_call *call)
 {
     kedge_wire_retire_request request;
@@ -57,7 +74,9 @@ void kedge_api_retire(kedge_api_call *call)
     const kedge_version *at;
     kedge_status status = kedge_wire_retire_request_read(&body, &request, &call->error);
     if (!kedge_api_body_is_read(call, status) || !kedge_api_open_head(call, &at)) return;
+    bool known = knows_cookie(call, at, &request.cookie);
     kedge_version_release(at);
+    if (!known) return;
     status = kedge_processor_retire(&call->project, call->request->identity,
                                     kedge_bytes_of(request.group_id), call->argument[0], &at,
                                     &call->error);

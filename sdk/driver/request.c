@@ -168,6 +168,7 @@ static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_erro
     kedge_wire_retire_request request = {.lowest_pending = 0};
     kedge_driver_held_free_retire(&driver->held); /* not to be taken for this one's response */
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
+    if (status == KEDGE_OK) status = kedge_store_staged(driver->store, &request.cookie, error);
     if (status == KEDGE_OK) status = kedge_store_earlier(driver->store, &request.earlier, error);
     if (status != KEDGE_OK) return status;
     out->method = "POST";

@@ -454,6 +454,22 @@ kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire
     return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
 }
 
+static kedge_status staged_work(kedge_store *store, void *context, kedge_error *error)
+{
+    kedge_wire_cookie *cookie = context;
+    kedge_staging staging;
+    kedge_status status = kedge_staging_read(&store->cache, &staging, error);
+    if (status != KEDGE_OK) return status;
+    bool there = staging.version >= 0 && staging.lost && staging.complete;
+    *cookie = kedge_wire_cookie_of(there ? staging.version : 0, there ? staging.lineage : "");
+    return KEDGE_OK;
+}
+
+kedge_status kedge_store_staged(kedge_store *store, kedge_wire_cookie *cookie, kedge_error *error)
+{
+    return kedge_store_take_turn(store, staged_work, cookie, error);
+}
+
 static kedge_status earlier_work(kedge_store *store, void *context, kedge_error *error)
 {
     return kedge_trimmed_read(&store->outbox, context, error);

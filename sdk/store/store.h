@@ -259,6 +259,8 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_resp
  * replaces the canonical one in the same call. */
 kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire_response *response,
                                      kedge_change_set *changes, kedge_error *error);
+/* The state that kedge_store_rotate_lost would put in; null when none is staged. */
+kedge_status kedge_store_staged(kedge_store *store, kedge_wire_cookie *cookie, kedge_error *error);
 /* The earlier clients of this folder whose mutations were trimmed from the tail, and up to which
  * id. A retire asks for the lmids of these clients. */
 kedge_status kedge_store_earlier(kedge_store *store, kedge_wire_client_marks *marks,

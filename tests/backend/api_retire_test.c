@@ -97,6 +97,36 @@ static void test_wrong_earlier_clients_are_refused(void **state)
     (void)state;
 }
 
+/* The client has the state of a backend that was restored once more since. */
+static void test_a_client_with_the_state_of_another_lineage_is_not_retired(void **state)
+{
+    static const char *const unknown[] = {
+        "{\"order\":1,\"lineage\":\"%s\"}", "{\"order\":2,\"lineage\":\"%s\"}",
+        "{\"order\":3,\"lineage\":\"%s\"}", "{\"order\":0,\"lineage\":\"%s\"}"};
+    api_world *world = api_world_new();
+    api_put(world, "c1", 1, "d/a", "1");
+    api_get(world, "versions/1");
+    const char *first = api_format("%s", api_string(world, "lineage"));
+    api_put(world, "c1", 2, "d/a", "2");
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        const char *lineage = i == 0 ? "ffffffffffffffffffffffffffffffff" : first;
+        const char *cookie = api_format(unknown[i], lineage);
+        api_post(
+            world, "clients/c1/retire",
+            api_format("{\"clientGroupID\":\"g\",\"lowest_pending\":2,\"cookie\":%s}", cookie));
+        assert_response_is(world, 410, "version-gone");
+        assert_int_equal(api_head(world), 2);
+    }
+    api_post(world, "clients/c1/retire",
+             api_format("{\"clientGroupID\":\"g\",\"lowest_pending\":2,\"cookie\":{\"order\":1,"
+                        "\"lineage\":\"%s\"}}",
+                        first));
+    assert_response_is(world, 200, "");
+    assert_int_equal(api_head(world), 3);
+    api_world_free(world);
+    (void)state;
+}
+
 static void test_a_client_of_somebody_else_is_not_retired(void **state)
 {
     api_world *world = api_world_new();
@@ -116,6 +146,7 @@ int main(void)
         cmocka_unit_test(test_retiring_is_a_version_and_idempotent),
         cmocka_unit_test(test_a_client_that_was_never_seen_is_retired_as_well),
         cmocka_unit_test(test_a_client_of_somebody_else_is_not_retired),
+        cmocka_unit_test(test_a_client_with_the_state_of_another_lineage_is_not_retired),
         cmocka_unit_test(test_retiring_tells_the_lmids_of_earlier_clients),
         cmocka_unit_test(test_wrong_earlier_clients_are_refused),
     };

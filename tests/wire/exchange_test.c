@@ -155,6 +155,12 @@ static void test_a_retirement_and_its_response_have_these_bytes(void **state)
     assert_string_equal(
         out.data, "{\"clientGroupID\":\"c9\",\"lowest_pending\":4,\"earlier\":[\"c1\",\"c2\"]}");
     kedge_buffer_clear(&out);
+    request.earlier.count = 0;
+    request.cookie = kedge_wire_cookie_of(7, LINEAGE);
+    kedge_wire_retire_request_write(&request, &out);
+    assert_string_equal(out.data, "{\"clientGroupID\":\"c9\",\"lowest_pending\":4,\"cookie\":"
+                                  "{\"order\":7,\"lineage\":\"" LINEAGE "\"}}");
+    kedge_buffer_clear(&out);
     kedge_wire_retire_response_write(&response, &out);
     assert_string_equal(out.data, "{\"version\":9,\"lineage\":\"" LINEAGE
                                   "\",\"lmid\":5,\"outcomes\":[],\"outcomes_next\":null,"
@@ -172,12 +178,20 @@ static void test_a_retirement_that_was_written_is_read_as_the_same(void **state)
         kedge_wire_retire_request request = {.lowest_pending =
                                                  draw_integer(&from, 0, KEDGE_LIMIT_MUTATION_ID),
                                              .earlier = draw_marks(&from, false)};
+        char lineage[KEDGE_WIRE_LINEAGE_SIZE];
         take_chars(request.group_id, sizeof request.group_id, draw_client_id(&from));
+        take_chars(lineage, sizeof lineage, draw_hex(&from, 32));
+        request.cookie = kedge_wire_cookie_of(draw_integer(&from, 0, INT64_C(1) << 51),
+                                              draw_boolean(&from) ? lineage : "");
         kedge_wire_retire_request_write(&request, &out);
         kedge_wire_request body = {.body = kedge_buffer_bytes(&out)};
         assert_int_equal(kedge_wire_retire_request_read(&body, &read, NULL), KEDGE_OK);
         assert_string_equal(read.group_id, request.group_id);
         assert_int_equal(read.lowest_pending, request.lowest_pending);
+        assert_int_equal(read.cookie.kind, request.cookie.kind);
+        if (request.cookie.kind == KEDGE_WIRE_COOKIE_OURS)
+            assert_int_equal(read.cookie.version, request.cookie.version);
+        assert_string_equal(read.cookie.lineage, request.cookie.lineage);
         assert_marks(&read.earlier, &request.earlier);
         kedge_buffer_free(&out);
         draw_end(&from);
@@ -218,11 +232,14 @@ static void test_a_retirement_with_wrong_members_is_refused_by_their_names(void 
     static const char earlier[] =
         "earlier must be an array of at most 64 client ids, each once and "
         "1 to 128 of A-Z a-z 0-9 _ -";
+    static const char cookie[] = "cookie must be null or a cookie from the response of a pull";
     static const struct {
         const char *body;
         const char *message;
     } wrong[] = {
         {"[]", "the body must be an object"},
+        {"{\"clientGroupID\":\"g\",\"lowest_pending\":1,\"cookie\":[]}", cookie},
+        {"{\"clientGroupID\":\"g\",\"lowest_pending\":1,\"cookie\":7}", cookie},
         {"{\"lowest_pending\":1}",
          "clientGroupID is missing; it must be a string of 1 to 128 of A-Z a-z 0-9 _ -"},
         {"{\"clientGroupID\":\"g\",\"lowest_pending\":-1}",
