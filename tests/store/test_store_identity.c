@@ -234,6 +234,16 @@ static void test_an_edit_that_was_renumbered_cannot_be_cancelled(void **state)
     assert_string_equal(f->error.code, "mutation-sent");
 }
 
+/* 0: nothing is staged whole. */
+static void expect_staged(fixture *f, int64_t version)
+{
+    kedge_wire_cookie staged;
+    assert_int_equal(kedge_store_staged(f->store, &staged, &f->error), KEDGE_OK);
+    assert_int_equal(staged.kind, version > 0 ? KEDGE_WIRE_COOKIE_OURS : KEDGE_WIRE_COOKIE_NULL);
+    assert_int_equal(staged.version, version);
+    if (version > 0) assert_string_equal(staged.lineage, f->server->lineages[version]);
+}
+
 static void lose_and_recover(fixture *f, bool paged)
 {
     f->server->paged = paged;
@@ -250,9 +260,11 @@ static void lose_and_recover(fixture *f, bool paged)
         naive_server_edit(f->server, "set", args);
     }
     kedge_apply_result result;
+    expect_staged(f, 0);
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     while (result == KEDGE_APPLY_PAGES) {
         assert_true(fixture_position(f).resyncing);
+        expect_staged(f, 0);
         fixture_expect(f, "n", "14");
         assert_int_equal(fixture_try_page(f, &result), KEDGE_OK);
     }
@@ -260,7 +272,9 @@ static void lose_and_recover(fixture *f, bool paged)
     assert_int_equal(fixture_position(f).staged_version, 0);
     fixture_expect(f, "n", "14");
     fixture_reopen(f);
+    expect_staged(f, f->server->version);
     assert_int_equal(fixture_try_rotate_lost(f), KEDGE_OK);
+    expect_staged(f, 0);
     kedge_store_position after = fixture_position(f);
     assert_string_not_equal(before.client, after.client);
     assert_int_equal(after.pending, 3);
