@@ -69,6 +69,23 @@ static kedge_status state_of(kedge_store *store, int64_t sequence,
     return KEDGE_OK;
 }
 
+/* The inbox has an entry of this sequence already, which the app has answered. A damaged one may be
+ * that of another edit. */
+static kedge_status check_entry(kedge_store_db *db, int64_t sequence, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT checksum = " KEDGE_REJECTED_CHECKSUM " FROM rejected WHERE sequence = ?1";
+    sqlite3_stmt *find;
+    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_bind_integer(db, find, 1, sequence);
+    status = kedge_store_db_step(db, find, error);
+    if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
+    bool sound = sqlite3_column_int(find, 0) == 1;
+    sqlite3_reset(find);
+    return sound ? KEDGE_OK : kedge_outbox_fail_row(db, "rejected", sequence, error);
+}
+
 kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
                                  const kedge_wire_outcome *outcome, bool again, kedge_error *error)
 {
@@ -92,7 +109,9 @@ kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
     kedge_store_bind_integer(db, insert, 5,
                              store->environment->now_ms(store->environment->context));
     kedge_store_bind_integer(db, insert, 6, state);
-    return kedge_store_db_run(db, insert, error);
+    status = kedge_store_db_run(db, insert, error);
+    if (status != KEDGE_OK || sqlite3_changes(db->handle) > 0) return status;
+    return check_entry(db, sequence, error);
 }
 
 /* Reads the oldest row of the tail. Returns KEDGE_DONE when the tail is empty. */

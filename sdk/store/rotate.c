@@ -128,10 +128,10 @@ static bool contradicts_cache(const rotation *work, const kedge_wire_outcome *ou
            strcmp(work->cache.client, work->old_client) == 0;
 }
 
-/* Of a lost lineage only rejections are kept: the staged state tells what was applied. An outcome that
- * is older than that state comes from a backend that was restored once more. A client-only edit that
- * conflicted must be made again on the state in which it did, and the staged one may be another: it
- * is sent again, and the server tells the conflict by its origin. */
+/* Of a lost lineage only rejections are kept: the staged state tells what was applied. An outcome
+ * that is older than that state comes from a backend that was restored once more. A client-only
+ * edit that conflicted must be made again on the state in which it did, and the staged one may be
+ * another: it is sent again, and the server tells the conflict by its origin. */
 static bool holds_when_lost(const rotation *work, const kedge_wire_outcome *outcome)
 {
     return kedge_wire_is_rejection(outcome->decision) &&

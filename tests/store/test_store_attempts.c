@@ -72,6 +72,27 @@ static void test_a_damaged_first_attempt_leads_to_the_newest_one_again(void **st
     assert_int_equal(fixture_outcome(f, first), KEDGE_OUTCOME_APPLIED);
 }
 
+/* The damaged row stands where the rejection of the newest attempt belongs. */
+static void test_a_rejection_finds_its_place_taken_by_a_damaged_row(void **state)
+{
+    fixture *f = own_fixture_of(state);
+    int64_t first = fixture_mutate(f, "own-add", ADD(1));
+    own_push_behind(f, ADD(100));
+    fixture_pull(f);
+    assert_int_equal(kedge_store_db_execute(&f->store->outbox,
+                                            "UPDATE rejected SET sequence = sequence + 1",
+                                            &f->error),
+                     KEDGE_OK);
+    own_push_behind(f, ADD(100));
+    fixture_pull(f);
+    fixture_expect(f, "n", "201");
+    assert_int_equal(fixture_position(f).pending, 1);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "201");
+    assert_int_equal(fixture_outcome(f, first), KEDGE_OUTCOME_APPLIED);
+}
+
 static void
 test_a_repair_finds_the_newest_attempt_of_an_edit_and_shows_no_closed_entry(void **state)
 {
@@ -108,6 +129,7 @@ int main(void)
         TEST(test_an_old_entry_of_the_inbox_is_found_by_its_first_sequence),
         TEST(test_what_is_listed_is_found_by_the_sequence_it_is_listed_with),
         TEST(test_a_damaged_first_attempt_leads_to_the_newest_one_again),
+        TEST(test_a_rejection_finds_its_place_taken_by_a_damaged_row),
         TEST(test_a_repair_finds_the_newest_attempt_of_an_edit_and_shows_no_closed_entry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,16 +150,12 @@ static void test_a_retirement_and_its_response_have_these_bytes(void **state)
     kedge_wire_retire_request_write(&request, &out);
     assert_string_equal(out.data, "{\"clientGroupID\":\"c9\",\"lowest_pending\":4}");
     kedge_buffer_clear(&out);
+    request.cookie = kedge_wire_cookie_of(7, LINEAGE);
     request.earlier = (kedge_wire_client_marks){2, {{"c1", 0}, {"c2", 0}}};
     kedge_wire_retire_request_write(&request, &out);
-    assert_string_equal(
-        out.data, "{\"clientGroupID\":\"c9\",\"lowest_pending\":4,\"earlier\":[\"c1\",\"c2\"]}");
-    kedge_buffer_clear(&out);
-    request.earlier.count = 0;
-    request.cookie = kedge_wire_cookie_of(7, LINEAGE);
-    kedge_wire_retire_request_write(&request, &out);
     assert_string_equal(out.data, "{\"clientGroupID\":\"c9\",\"lowest_pending\":4,\"cookie\":"
-                                  "{\"order\":7,\"lineage\":\"" LINEAGE "\"}}");
+                                  "{\"order\":7,\"lineage\":\"" LINEAGE "\"},"
+                                  "\"earlier\":[\"c1\",\"c2\"]}");
     kedge_buffer_clear(&out);
     kedge_wire_retire_response_write(&response, &out);
     assert_string_equal(out.data, "{\"version\":9,\"lineage\":\"" LINEAGE
@@ -189,8 +185,6 @@ static void test_a_retirement_that_was_written_is_read_as_the_same(void **state)
         assert_string_equal(read.group_id, request.group_id);
         assert_int_equal(read.lowest_pending, request.lowest_pending);
         assert_int_equal(read.cookie.kind, request.cookie.kind);
-        if (request.cookie.kind == KEDGE_WIRE_COOKIE_OURS)
-            assert_int_equal(read.cookie.version, request.cookie.version);
         assert_string_equal(read.cookie.lineage, request.cookie.lineage);
         assert_marks(&read.earlier, &request.earlier);
         kedge_buffer_free(&out);
