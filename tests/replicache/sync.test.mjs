@@ -58,13 +58,15 @@ export const tests = {
   },
 
   async 'a client without a stream converges by pull'(server) {
-    const a = new App(server, 'by-pull', { live: false });
+    // A client pulls when it starts. Without a URL the author does not, so the pull below is its first.
+    const a = new App(server, 'by-pull', { live: false, pullURL: '' });
     const b = new App(server, 'by-pull', { live: false });
     await a.put('n1', 'from a');
     await until('the push is decided', async () => Object.keys(await server.items('by-pull')).length === 1);
     await b.pull();
     assert.equal(await b.get('notes/n1'), 'from a');
     assert.equal(await a.pending(), 1);
+    a.rep.pullURL = `${a.base}/pull`;
     await a.pull();
     assert.equal(await a.pending(), 0);
     await a.close();
