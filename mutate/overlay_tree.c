@@ -5,18 +5,57 @@
 
 #include "common/assert.h"
 
-int kedge_overlay_key_compare(const kedge_overlay_node *node, kedge_bytes collection,
-                              kedge_bytes id)
+/* ---- keys ---- */
+
+typedef struct key {
+    kedge_bytes collection;
+    kedge_bytes id;
+    uint64_t collection_head;
+    uint64_t id_head;
+} key;
+
+/* The first eight bytes, as a number that is ordered as they are. Missing bytes count as zero. */
+static uint64_t head_of(kedge_bytes bytes)
 {
-    int order = kedge_bytes_compare(node->entry.collection, collection);
-    return order != 0 ? order : kedge_bytes_compare(node->entry.id, id);
+    uint64_t head = 0;
+    size_t size = bytes.size < sizeof head ? bytes.size : sizeof head;
+    for (size_t i = 0; i < size; i++)
+        head |= (uint64_t)(unsigned char)bytes.data[i] << (56 - 8 * i);
+    return head;
 }
+
+static key key_of(kedge_bytes collection, kedge_bytes id)
+{
+    return (key){collection, id, head_of(collection), head_of(id)};
+}
+
+/* Most comparisons end with the heads. When these are equal and one text is no longer than they
+ * are, it is a prefix of the other one, or the two differ in zeros at their ends. */
+static int compare(kedge_bytes a, uint64_t a_head, kedge_bytes b, uint64_t b_head)
+{
+    const size_t head = sizeof a_head;
+    if (a_head != b_head) return a_head < b_head ? -1 : 1;
+    if (a.size <= head || b.size <= head) return (a.size > b.size) - (a.size < b.size);
+    return kedge_bytes_compare((kedge_bytes){a.data + head, a.size - head},
+                               (kedge_bytes){b.data + head, b.size - head});
+}
+
+/* By collection, then id, as bytes. */
+static int compare_key(const kedge_overlay_node *node, const key *with)
+{
+    int order = compare(node->entry.collection, node->collection_head, with->collection,
+                        with->collection_head);
+    return order != 0 ? order : compare(node->entry.id, node->id_head, with->id, with->id_head);
+}
+
+/* ---- reading ---- */
 
 kedge_overlay_node *kedge_overlay_tree_find(kedge_overlay_node *root, kedge_bytes collection,
                                             kedge_bytes id)
 {
+    const key wanted = key_of(collection, id);
     while (root != NULL) {
-        int order = kedge_overlay_key_compare(root, collection, id);
+        int order = compare_key(root, &wanted);
         if (order == 0) return root;
         root = order > 0 ? root->left : root->right;
     }
@@ -33,9 +72,10 @@ kedge_overlay_node *kedge_overlay_tree_first(kedge_overlay_node *root)
 kedge_overlay_node *kedge_overlay_tree_after(kedge_overlay_node *root, kedge_bytes collection,
                                              kedge_bytes id)
 {
+    const key wanted = key_of(collection, id);
     kedge_overlay_node *best = NULL;
     while (root != NULL) {
-        if (kedge_overlay_key_compare(root, collection, id) > 0) {
+        if (compare_key(root, &wanted) > 0) {
             best = root;
             root = root->left;
         } else {
@@ -94,19 +134,25 @@ static kedge_overlay_node *rebalance(kedge_overlay_node *node)
 
 /* ---- change; the recursion is as deep as the tree ---- */
 
-kedge_overlay_node *kedge_overlay_tree_insert(kedge_overlay_node *root, kedge_overlay_node *node)
+static kedge_overlay_node *insert(kedge_overlay_node *root, kedge_overlay_node *node, const key *at)
 {
-    if (root == NULL) {
-        node->left = node->right = NULL;
-        node->level = 1;
-        return node;
-    }
-    if (kedge_overlay_key_compare(root, node->entry.collection, node->entry.id) > 0) {
-        root->left = kedge_overlay_tree_insert(root->left, node);
+    if (root == NULL) return node;
+    if (compare_key(root, at) > 0) {
+        root->left = insert(root->left, node, at);
     } else {
-        root->right = kedge_overlay_tree_insert(root->right, node);
+        root->right = insert(root->right, node, at);
     }
     return split(skew(root));
+}
+
+kedge_overlay_node *kedge_overlay_tree_insert(kedge_overlay_node *root, kedge_overlay_node *node)
+{
+    const key at = key_of(node->entry.collection, node->entry.id);
+    node->left = node->right = NULL;
+    node->level = 1;
+    node->collection_head = at.collection_head;
+    node->id_head = at.id_head;
+    return insert(root, node, &at);
 }
 
 static kedge_overlay_node *take_first(kedge_overlay_node *root, kedge_overlay_node **first)
@@ -119,7 +165,8 @@ static kedge_overlay_node *take_first(kedge_overlay_node *root, kedge_overlay_no
     return rebalance(root);
 }
 
-kedge_overlay_node *kedge_overlay_tree_remove(kedge_overlay_node *root, kedge_overlay_node *node)
+static kedge_overlay_node *remove_node(kedge_overlay_node *root, kedge_overlay_node *node,
+                                       const key *at)
 {
     if (root == node) {
         if (root->left == NULL) return root->right;
@@ -131,10 +178,16 @@ kedge_overlay_node *kedge_overlay_tree_remove(kedge_overlay_node *root, kedge_ov
         next->level = root->level;
         return rebalance(next);
     }
-    if (kedge_overlay_key_compare(root, node->entry.collection, node->entry.id) > 0) {
-        root->left = kedge_overlay_tree_remove(root->left, node);
+    if (compare_key(root, at) > 0) {
+        root->left = remove_node(root->left, node, at);
     } else {
-        root->right = kedge_overlay_tree_remove(root->right, node);
+        root->right = remove_node(root->right, node, at);
     }
     return rebalance(root);
+}
+
+kedge_overlay_node *kedge_overlay_tree_remove(kedge_overlay_node *root, kedge_overlay_node *node)
+{
+    const key at = key_of(node->entry.collection, node->entry.id);
+    return remove_node(root, node, &at);
 }

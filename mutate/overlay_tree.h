@@ -9,14 +9,12 @@
 typedef struct kedge_overlay_node {
     struct kedge_overlay_node *left;
     struct kedge_overlay_node *right;
-    uint32_t level;            /* 1 for a leaf; as AA trees count */
-    size_t saved_at;           /* 1 + its newest place in the journal; 0: in none */
+    uint32_t level;           /* 1 for a leaf; as AA trees count */
+    size_t saved_at;          /* 1 + its newest place in the journal; 0: in none */
+    uint64_t collection_head; /* of the key, in a form that is fast to compare: set by the tree */
+    uint64_t id_head;
     kedge_overlay_entry entry; /* the key follows the node; the value is a block */
 } kedge_overlay_node;
-
-/* By collection, then id, as bytes. */
-int kedge_overlay_key_compare(const kedge_overlay_node *node, kedge_bytes collection,
-                              kedge_bytes id);
 
 kedge_overlay_node *kedge_overlay_tree_find(kedge_overlay_node *root, kedge_bytes collection,
                                             kedge_bytes id);

@@ -176,15 +176,15 @@ static kedge_status insert_row(kedge_store_db *db, const keyed_table *table, ked
     return status;
 }
 
-static kedge_status put_row(kedge_store_db *db, const keyed_table *table, kedge_row_total *total,
-                            kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
-                            bool *changed, kedge_error *error)
+/* The row must be there. */
+static kedge_status replace_row(kedge_store_db *db, const keyed_table *table,
+                                kedge_row_total *total, kedge_bytes collection, kedge_bytes id,
+                                const kedge_bytes *value, bool *changed, kedge_error *error)
 {
     kedge_cache_row old;
-    kedge_status status = insert_row(db, table, total, collection, id, value, changed, error);
-    if (status != KEDGE_OK || *changed) return status;
-    status = find_row(db, table, collection, id, &old, error);
-    /* The insert found the key, so the row can be missing only if the index is out of order. */
+    *changed = false;
+    kedge_status status = find_row(db, table, collection, id, &old, error);
+    /* Another statement found the key, so the row is missing only if the index is out of order. */
     if (status == KEDGE_NOT_FOUND) return kedge_row_fail(db, table->name, collection, id, error);
     if (status != KEDGE_OK || same_value(&old, value)) return status;
     int64_t checksum = kedge_row_checksum(kedge_row_begin(table->kind, collection), id, value);
@@ -194,6 +194,15 @@ static kedge_status put_row(kedge_store_db *db, const keyed_table *table, kedge_
     kedge_row_total_add(total, checksum);
     *changed = true;
     return KEDGE_OK;
+}
+
+static kedge_status put_row(kedge_store_db *db, const keyed_table *table, kedge_row_total *total,
+                            kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
+                            bool *changed, kedge_error *error)
+{
+    kedge_status status = insert_row(db, table, total, collection, id, value, changed, error);
+    if (status != KEDGE_OK || *changed) return status;
+    return replace_row(db, table, total, collection, id, value, changed, error);
 }
 
 static kedge_status delete_row(kedge_store_db *db, const keyed_table *table, kedge_row_total *total,
@@ -303,9 +312,10 @@ kedge_status kedge_cache_base(kedge_store_db *db, kedge_bytes collection, kedge_
 
 kedge_status kedge_cache_put_base(kedge_store_db *db, kedge_row_total *bases,
                                   kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
-                                  kedge_error *error)
+                                  bool replaces, kedge_error *error)
 {
     bool changed;
+    if (replaces) return replace_row(db, &BASE, bases, collection, id, value, &changed, error);
     return put_row(db, &BASE, bases, collection, id, value, &changed, error);
 }
 

@@ -247,9 +247,15 @@ kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_st
 {
     db->bind_code = SQLITE_OK;
     for (size_t i = 0; i < db->statement_count; i++) {
-        if (db->statements[i].sql != sql) continue;
-        db->statements[i].taken = true;
-        *statement = db->statements[i].statement;
+        kedge_store_statement *found = &db->statements[i];
+        if (found->sql != sql) continue;
+        if (i > 0) { /* one place ahead each time, so that the search for a frequent one is short */
+            kedge_store_statement ahead = found[-1];
+            found[-1] = *found;
+            *found-- = ahead;
+        }
+        found->taken = true;
+        *statement = found->statement;
         sqlite3_reset(*statement);
         sqlite3_clear_bindings(*statement);
         return KEDGE_OK;

@@ -195,7 +195,7 @@ static kedge_status write_base(kedge_store *store, kedge_row_total *bases, const
     bool has = all->at[BASE];
     if (differs && !(has && same_state(state_of(&all->entries[BASE]), canonical)))
         return kedge_cache_put_base(&store->cache, bases, all->collection, all->id,
-                                    canonical.present ? &canonical.value : NULL, error);
+                                    canonical.present ? &canonical.value : NULL, has, error);
     if (!differs && has)
         return kedge_cache_delete_base(&store->cache, bases, all->collection, all->id, error);
     return KEDGE_OK;

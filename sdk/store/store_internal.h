@@ -448,10 +448,10 @@ kedge_status kedge_cache_put_staged(kedge_store_db *db, kedge_row_total *items,
 /* Returns KEDGE_NOT_FOUND when `base` does not have the key. */
 kedge_status kedge_cache_base(kedge_store_db *db, kedge_bytes collection, kedge_bytes id,
                               kedge_cache_row *row, kedge_error *error);
-/* `value` NULL: no such item. `_keep` does not change an existing row. */
+/* `value` NULL: no such item. `replaces`: a row is there. `_keep` does not change such a row. */
 kedge_status kedge_cache_put_base(kedge_store_db *db, kedge_row_total *bases,
                                   kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
-                                  kedge_error *error);
+                                  bool replaces, kedge_error *error);
 kedge_status kedge_cache_keep_base(kedge_store_db *db, kedge_row_total *bases,
                                    kedge_bytes collection, kedge_bytes id, const kedge_bytes *value,
                                    kedge_error *error);

@@ -220,6 +220,66 @@ static void test_a_rollback_needs_no_memory(void **state)
     assert_int_equal(failing.living, 0);
 }
 
+/* ---- the order of keys ---- */
+
+#define ORDER_KEYS 3000
+#define ORDER_TEXT 12
+
+/* Texts that differ late, or only in zeros at their ends, or in bytes above 127. */
+static kedge_bytes random_text(uint64_t *seed, char text[ORDER_TEXT])
+{
+    static const char bytes[] = {0, 0, 0, 1, 'a', '\x7f', '\x80', '\xff'};
+    size_t size = next_random(seed) % (ORDER_TEXT + 1);
+    for (size_t i = 0; i < size; i++)
+        text[i] = bytes[next_random(seed) % sizeof bytes];
+    return (kedge_bytes){text, size};
+}
+
+static int compare_plainly(kedge_bytes a, kedge_bytes b)
+{
+    int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+static size_t assert_ascends(const kedge_overlay *overlay)
+{
+    kedge_overlay_entry entry, at;
+    size_t count = 0;
+    for (bool more = kedge_overlay_next(overlay, NULL, &entry); more;
+         more = kedge_overlay_next(overlay, &at, &entry)) {
+        if (count++ > 0) {
+            int order = compare_plainly(at.collection, entry.collection);
+            assert_true(order < 0 || (order == 0 && compare_plainly(at.id, entry.id) < 0));
+        }
+        at = entry;
+    }
+    return count;
+}
+
+static void test_keys_are_in_the_order_of_their_bytes(void **state)
+{
+    (void)state;
+    char collection[ORDER_TEXT], id[ORDER_TEXT];
+    kedge_error error = {0};
+    kedge_overlay_entry entry;
+    kedge_overlay *overlay = kedge_overlay_new(&kedge_allocator_default);
+    for (int round = 0; round < 2; round++) { /* the second one forgets every other key */
+        uint64_t seed = 7;
+        for (int i = 0; i < ORDER_KEYS; i++) {
+            kedge_bytes in = random_text(&seed, collection), key = random_text(&seed, id);
+            if (round == 0)
+                assert_int_equal(kedge_overlay_put(overlay, in, key, kedge_bytes_of("1"), &error),
+                                 KEDGE_OK);
+            else if (i % 2)
+                kedge_overlay_forget(overlay, in, key);
+            if (round == 0 || i % 2)
+                assert_int_equal(kedge_overlay_get(overlay, in, key, &entry), round == 0);
+        }
+        assert_int_equal(assert_ascends(overlay), kedge_overlay_count(overlay));
+    }
+    kedge_overlay_free(overlay);
+}
+
 static void test_sorted_writes_do_not_make_the_tree_deep(void **state)
 {
     (void)state;
@@ -378,6 +438,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_writes_and_marks_agree_with_a_naive_model),
+        cmocka_unit_test(test_keys_are_in_the_order_of_their_bytes),
         cmocka_unit_test(test_a_rollback_needs_no_memory),
         cmocka_unit_test(test_to_end_a_mark_that_has_ended_does_nothing),
         cmocka_unit_test(test_a_release_ends_the_marks_set_after_it),
