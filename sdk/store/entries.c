@@ -26,12 +26,12 @@
 /* ---- our own mutations ---- */
 
 static kedge_status add_own(kedge_entries *entries, const kedge_wire_replay_entry *entry,
-                            const char *client, int64_t lowest, kedge_error *error)
+                            const char *client, kedge_error *error)
 {
     for (size_t i = 0; i < entry->count; i++) {
         const kedge_wire_replay_mutation *mutation = &entry->mutations[i];
         kedge_wire_outcome outcome = {.id = mutation->id, .version = entry->version};
-        if (mutation->id < lowest || !kedge_bytes_equal_text(mutation->client, client)) continue;
+        if (!kedge_bytes_equal_text(mutation->client, client)) continue;
         size_t count = entries->as.outcomes.count;
         if (count > 0 && entries->as.outcomes.rows[count - 1].id >= mutation->id)
             return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
@@ -55,7 +55,6 @@ kedge_status kedge_entries_begin(kedge_store *store, const kedge_pull_state *sta
                                  const kedge_wire_pull_response *response, kedge_entries *entries,
                                  kedge_error *error)
 {
-    int64_t lowest;
     KEDGE_ASSERT(response->log.present && !response->snapshot && response->patch.count == 0);
     *entries = (kedge_entries){.store = store, .log = &response->log, .as = *response};
     entries->as.log = (kedge_wire_replay){.present = false};
@@ -67,10 +66,9 @@ kedge_status kedge_entries_begin(kedge_store *store, const kedge_pull_state *sta
         entries->as.patch.operations = &entries->clear;
         entries->as.patch.count = 1;
     }
-    kedge_status status =
-        kedge_outbox_lowest(&store->outbox, &state->outbox, &state->cache, &lowest, error);
+    kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < response->log.count && status == KEDGE_OK; i++)
-        status = add_own(entries, &response->log.entries[i], state->outbox.client, lowest, error);
+        status = add_own(entries, &response->log.entries[i], state->outbox.client, error);
     return status;
 }
 

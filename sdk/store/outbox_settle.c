@@ -6,6 +6,7 @@
  * trimmed_through, so that lost mutations can be counted after a restore. */
 #include "sdk/store/client_only.h"
 #include "sdk/store/outbox_rows.h"
+#include "sdk/store/tail.h"
 
 #include <string.h>
 
@@ -145,6 +146,12 @@ static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error
     row->sound = fits && sqlite3_column_int(find, 6) == 1;
     sqlite3_reset(find);
     return KEDGE_OK;
+}
+
+kedge_status kedge_outbox_count_tail(kedge_store_db *db, int64_t *bytes, kedge_error *error)
+{
+    static const char sql[] = "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM confirmed";
+    return kedge_store_db_number(db, sql, bytes, error);
 }
 
 static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64_t now_ms,

@@ -19,6 +19,7 @@
 #include "sdk/store/edit.h"
 #include "sdk/store/entries.h"
 #include "sdk/store/prediction.h"
+#include "sdk/store/tail.h"
 
 #include "common/assert.h"
 #include "common/error.h"
@@ -184,12 +185,19 @@ kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *st
 {
     kedge_outbox_meta next = state->outbox;
     bool noted = false;
+    int64_t lowest = 0;
     kedge_status status = find_noted(store, &noted, error);
+    if (status == KEDGE_OK && outcomes->count > 0)
+        status = kedge_outbox_lowest(&store->outbox, &next, &state->cache, &lowest, error);
     if (status != KEDGE_OK) return status;
-    if (!noted && !any_rejected(outcomes) && !(origins && origins->any_rejected)) return KEDGE_OK;
+    bool again = outcomes->count > 0 && outcomes->rows[0].id < lowest;
+    if (!noted && !again && !any_rejected(outcomes) && !(origins && origins->any_rejected))
+        return KEDGE_OK;
     next.revision++;
     status = kedge_store_db_begin(&store->outbox, error);
     if (status == KEDGE_OK) status = note_outcomes(store, state, outcomes, origins != NULL, error);
+    if (status == KEDGE_OK && again)
+        status = kedge_outbox_decide_again(store, &next, outcomes, lowest, error);
     if (status == KEDGE_OK) status = insert_origins(store, origins, error);
     if (status == KEDGE_OK) status = kedge_outbox_count_rejected(&store->outbox, &next, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &next, error);

@@ -7,6 +7,7 @@
 #include "sdk/store/client_only.h"
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/prediction.h"
+#include "sdk/store/tail.h"
 
 #include "common/assert.h"
 #include "common/error.h"
@@ -186,18 +187,6 @@ static kedge_status run_tail(kedge_store *store, const rotation *work, const cha
     return kedge_store_db_run(db, statement, error);
 }
 
-static kedge_status read_tail_bytes(kedge_store *store, int64_t *bytes, kedge_error *error)
-{
-    static const char sql[] = "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM confirmed";
-    sqlite3_stmt *sum;
-    kedge_status status = kedge_store_db_take(&store->outbox, sql, &sum, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(&store->outbox, sum, error);
-    if (status != KEDGE_OK) return status;
-    *bytes = sqlite3_column_int64(sum, 0);
-    sqlite3_reset(sum);
-    return KEDGE_OK;
-}
-
 /* Rows of the tail that are damaged cannot be sent again: the inbox shows them, under their
  * sequence if that can be one. What it cannot show is counted. */
 static kedge_status set_tail_aside(kedge_store *store, kedge_outbox_meta *meta, kedge_error *error)
@@ -318,11 +307,20 @@ static kedge_status recall_tail(kedge_store *store, rotation *work, kedge_error 
     work->outbox.ask_settled = 0;
     work->outbox.settled_version = work->staging.version;
     memcpy(work->outbox.settled_lineage, work->staging.lineage, sizeof work->staging.lineage);
-    if (status == KEDGE_OK) status = read_tail_bytes(store, &work->outbox.tail_bytes, error);
+    if (status == KEDGE_OK)
+        status = kedge_outbox_count_tail(&store->outbox, &work->outbox.tail_bytes, error);
     return status;
 }
 
 /* ---- the rotation ---- */
+
+/* The outcomes that are kept are of the response's version, which may be later than the staged one:
+ * only a backend that knows that version has not lost them. */
+static bool tells_outcomes(const rotation *work)
+{
+    return work->response && work->response->outcomes.count > 0 &&
+           (!work->lost || work->response->version >= work->staging.version);
+}
 
 static kedge_status rotate_outbox(kedge_store *store, rotation *work, kedge_error *error)
 {
@@ -344,7 +342,7 @@ static kedge_status rotate_outbox(kedge_store *store, rotation *work, kedge_erro
     work->outbox.sent_through = 0;
     work->outbox.trimmed_through = 0;
     work->outbox.revision++;
-    if (!work->lost && work->response->outcomes.count > 0) {
+    if (tells_outcomes(work)) {
         work->outbox.settled_version = work->response->version;
         memcpy(work->outbox.settled_lineage, work->response->lineage,
                sizeof work->outbox.settled_lineage);

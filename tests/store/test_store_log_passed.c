@@ -1,6 +1,7 @@
 /* A store of a log project whose edits were decided by entries that its cache has passed: after an
  * older outbox, a rotation, a restored backend or a lost cache. Whatever id an edit was appended
  * under, its rejection reaches the inbox once, under its sequence. */
+#include "sdk/store/store_internal.h"
 #include "tests/store/fixture.h"
 
 #include <setjmp.h>
@@ -299,6 +300,67 @@ static void test_a_rejection_that_waits_survives_a_second_rotation(void **state)
     fixture_end(&f);
 }
 
+/* ---- a cache that lies ---- */
+
+/* A sound row of another time, as an old page of the file would bring it. */
+static void set_in_cache(fixture *f, const char *value)
+{
+    char sql[400];
+    (void)snprintf(sql, sizeof sql,
+                   "UPDATE item SET value = '%s' WHERE id = 'n';"
+                   "UPDATE item SET checksum = " KEDGE_ITEM_CHECKSUM " WHERE id = 'n'",
+                   value);
+    assert_int_equal(sqlite3_exec(f->store->cache.handle, sql, NULL, NULL, NULL), SQLITE_OK);
+    fixture_expect(f, "n", value);
+}
+
+/* The edit was taken for applied, and is in the tail. */
+static void test_an_edit_that_a_lying_cache_applied_reaches_the_inbox(void **state)
+{
+    fixture f;
+    (void)state;
+    begin(&f);
+    make_large(&f);
+    fixture_pull(&f);
+    set_in_cache(&f, "1");
+    int64_t edit = make_rejected(&f);
+    fixture_sync(&f);
+    expect_applied(&f, edit);
+    lose_cache(&f);
+    fixture_sync(&f);
+    expect_rejected(&f, edit);
+    fixture_check(&f);
+    lose_cache(&f);
+    fixture_sync(&f);
+    expect_rejected(&f, edit);
+    fixture_check(&f);
+    fixture_end(&f);
+}
+
+/* The edit was taken for rejected, and the app has not answered yet. */
+static void test_a_rejection_by_a_lying_cache_leaves_the_inbox(void **state)
+{
+    fixture f;
+    (void)state;
+    begin(&f);
+    naive_server_edit(f.server, "add", "{\"id\":\"n\",\"by\":1}");
+    fixture_pull(&f);
+    int64_t edit = make_rejected(&f);
+    set_in_cache(&f, "50");
+    fixture_sync(&f);
+    expect_rejected(&f, edit);
+    lose_cache(&f);
+    fixture_sync(&f);
+    expect_applied(&f, edit);
+    assert_int_equal(fixture_position(&f).rejected, 0);
+    fixture_check(&f);
+    naive_server_restore(f.server, 1); /* which the tail makes good */
+    fixture_sync(&f);
+    expect_applied(&f, edit);
+    fixture_check(&f);
+    fixture_end(&f);
+}
+
 /* ---- a restored backend ---- */
 
 /* What was applied in the lineage that is lost comes to the restored backend once more, behind an
@@ -371,6 +433,8 @@ static void test_an_edit_in_the_inbox_stays_rejected_when_its_entry_comes_again(
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_edit_that_a_lying_cache_applied_reaches_the_inbox),
+        cmocka_unit_test(test_a_rejection_by_a_lying_cache_leaves_the_inbox),
         cmocka_unit_test(test_what_an_older_outbox_has_pending_is_decided_as_it_was),
         cmocka_unit_test(test_what_an_outbox_of_an_earlier_client_has_pending_is_decided_as_it_was),
         cmocka_unit_test(test_an_id_that_is_given_out_again_leads_to_another_client),

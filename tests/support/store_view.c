@@ -9,11 +9,13 @@
 #define ITEM_COLUMNS "collection, id, value, checksum = " KEDGE_ITEM_CHECKSUM
 #define BASE_COLUMNS "collection, id, value, checksum = " KEDGE_BASE_CHECKSUM
 
-static const char VISIBLE[] = "SELECT " ITEM_COLUMNS " FROM item";
+/* The last column: a row that is read and checked, and left out. A damaged key of an item may be
+ * that of a base row, which would hide the damage. */
+static const char VISIBLE[] = "SELECT " ITEM_COLUMNS ", 0 FROM item";
 static const char CANONICAL[] =
-    "SELECT " ITEM_COLUMNS " FROM item WHERE NOT EXISTS(SELECT 1 FROM base WHERE"
-    " base.collection = item.collection AND base.id = item.id)"
-    " UNION ALL SELECT " BASE_COLUMNS " FROM base";
+    "SELECT " ITEM_COLUMNS ", EXISTS(SELECT 1 FROM base WHERE"
+    " base.collection = item.collection AND base.id = item.id) FROM item"
+    " UNION ALL SELECT " BASE_COLUMNS ", 0 FROM base";
 
 static kedge_status write_items(kedge_store_db *db, const char *sql, kedge_buffer *key,
                                 kedge_json_writer *writer, kedge_error *error)
@@ -27,6 +29,7 @@ static kedge_status write_items(kedge_store_db *db, const char *sql, kedge_buffe
                                     kedge_store_column(cursor, 1), error);
             break;
         }
+        if (sqlite3_column_int(cursor, 4) != 0) continue;
         if (sqlite3_column_type(cursor, 2) == SQLITE_NULL) continue; /* canonically absent */
         kedge_buffer_clear(key);
         kedge_wire_key_join(kedge_store_column(cursor, 0), kedge_store_column(cursor, 1), key);
