@@ -219,6 +219,13 @@ static bool is_made(sim_world *world, const uint8_t *uid, const uint8_t *content
     return false;
 }
 
+bool sim_was_made(const sim_world *world, const uint8_t *content)
+{
+    for (size_t i = 0; i < world->made.count; i++)
+        if (memcmp(world->made.edits[i].content, content, KEDGE_SHA256_SIZE) == 0) return true;
+    return false;
+}
+
 static bool is_again(kedge_bytes args)
 {
     kedge_apply_made own;

@@ -76,5 +76,7 @@ void sim_content(kedge_bytes name, kedge_bytes args, uint8_t content[KEDGE_SHA25
 /* `uid` NULL: the call failed or its process died, and the edit may be kept all the same. */
 void sim_note_made(struct sim_world *world, const uint8_t *content, const uint8_t *uid,
                    int64_t timestamp_ms);
+/* Whether somebody has, also in a call that failed or whose process died. */
+bool sim_was_made(const struct sim_world *world, const uint8_t *content);
 
 #endif
