@@ -164,10 +164,14 @@ static kedge_status build_body(kedge_driver *driver, outgoing *out, kedge_error 
 
 static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_error *error)
 {
-    kedge_store_position position;
+    kedge_store_position position = {.version = 0};
     kedge_wire_retire_request request = {.lowest_pending = 0};
     kedge_driver_held_free_retire(&driver->held); /* not to be taken for this one's response */
     kedge_status status = kedge_store_position_get(driver->store, &position, error);
+    request.lowest_pending = position.lowest_told;
+    if (status == KEDGE_OK)
+        status =
+            kedge_store_lower_to_decided(driver->store, &position, &request.lowest_pending, error);
     if (status == KEDGE_OK) status = kedge_store_staged(driver->store, &request.cookie, error);
     if (status == KEDGE_OK) status = kedge_store_earlier(driver->store, &request.earlier, error);
     if (status != KEDGE_OK) return status;
@@ -175,7 +179,6 @@ static kedge_status build_retire(kedge_driver *driver, outgoing *out, kedge_erro
     out->response_bytes_max = SMALL_RESPONSE_BYTES;
     kedge_wire_retire_path_write(position.client, &out->path);
     snprintf(request.group_id, sizeof request.group_id, "%s", position.client);
-    request.lowest_pending = position.lowest_told;
     kedge_wire_retire_request_write(&request, &out->body);
     return KEDGE_OK;
 }

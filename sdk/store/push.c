@@ -1,4 +1,5 @@
 /* The contents of requests: a push has the lowest uncovered mutations, a pull the position. */
+#include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 
 #include "common/assert.h"
@@ -141,6 +142,32 @@ static kedge_status choose_cookie(kedge_store *store, const kedge_store_position
     return read_settled(store, out, NULL, error);
 }
 
+kedge_status kedge_store_lower_to_decided(kedge_store *store, const kedge_store_position *at,
+                                          int64_t *lowest, kedge_error *error)
+{
+    static const char sql[] =
+        "SELECT coalesce(min(id), 0) FROM (SELECT id FROM confirmed WHERE client = ?1"
+        " AND checksum = " KEDGE_CONFIRMED_CHECKSUM " UNION ALL SELECT id FROM rejected"
+        " WHERE client = ?1 AND state IN (0, 4) AND checksum = " KEDGE_REJECTED_CHECKSUM ")";
+    kedge_store_reader *reader;
+    sqlite3_stmt *find;
+    if (at->version > 0 || at->highest_id == 0) return KEDGE_OK;
+    kedge_status status = kedge_reader_take(store, &reader, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_db *db = &reader->outbox;
+    status = kedge_store_db_take(db, sql, &find, error);
+    if (status == KEDGE_OK) kedge_store_bind_chars(db, find, 1, at->client);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+    if (status == KEDGE_OK) {
+        int64_t id = sqlite3_column_int64(find, 0);
+        if (id > 0 && id < *lowest) *lowest = id;
+        sqlite3_reset(find);
+    }
+    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(store, reader, error);
+    kedge_reader_give(store, reader);
+    return status;
+}
+
 kedge_status kedge_store_pull_request(kedge_store *store, kedge_wire_pull_request *out,
                                       kedge_error *error)
 {
@@ -151,10 +178,12 @@ kedge_status kedge_store_pull_request(kedge_store *store, kedge_wire_pull_reques
     kedge_status status = kedge_store_position_get(store, &at, error);
     if (status == KEDGE_OK) status = choose_cookie(store, &at, &out->cookie, error);
     if (status == KEDGE_OK) status = read_settled(store, &seen, &ask, error);
+    out->lowest_pending = at.lowest_pending;
+    if (status == KEDGE_OK)
+        status = kedge_store_lower_to_decided(store, &at, &out->lowest_pending, error);
     if (status != KEDGE_OK) return status;
     memcpy(out->group_id, at.client, sizeof out->group_id);
     memcpy(out->client_id, at.client, sizeof out->client_id);
-    out->lowest_pending = at.lowest_pending;
     out->highest_id = at.highest_id + KEDGE_STORE_IDS_AHEAD;
     /* Outcomes of a version that was not pulled yet, or an outbox of another past than the cache:
      * is it still the server's? */

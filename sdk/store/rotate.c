@@ -322,6 +322,17 @@ static bool tells_outcomes(const rotation *work)
            (!work->lost || work->response->version >= work->staging.version);
 }
 
+/* The tail and the inbox of the old client; see kedge_store_lower_to_decided. */
+static kedge_status decide_again(kedge_store *store, rotation *work, kedge_error *error)
+{
+    int64_t lowest;
+    const kedge_wire_outcomes *outcomes = &work->response->outcomes;
+    kedge_status status =
+        kedge_outbox_lowest(&store->outbox, &work->outbox, &work->cache, &lowest, error);
+    if (status != KEDGE_OK || work->cache.version > 0) return status;
+    return kedge_outbox_decide_again(store, &work->outbox, outcomes, lowest, error);
+}
+
 static kedge_status rotate_outbox(kedge_store *store, rotation *work, kedge_error *error)
 {
     kedge_pending row = {0};
@@ -333,6 +344,7 @@ static kedge_status rotate_outbox(kedge_store *store, rotation *work, kedge_erro
     kedge_status status = kedge_outbox_settle(&store->outbox, &work->cache, &work->outbox, now_ms,
                                               !work->lost, error);
     if (status == KEDGE_OK && work->lost) status = recall_tail(store, work, error);
+    if (status == KEDGE_OK && !work->lost) status = decide_again(store, work, error);
     /* The backend may have been restored without our knowing: what is left of the tail is recalled
      * when we do, but nobody could count then what was trimmed of this client's. */
     if (status == KEDGE_OK && !work->lost) status = count_unrecovered(store, work, error);

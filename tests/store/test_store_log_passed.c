@@ -315,10 +315,9 @@ static void set_in_cache(fixture *f, const char *value)
 }
 
 /* The edit was taken for applied, and is in the tail. */
-static void test_an_edit_that_a_lying_cache_applied_reaches_the_inbox(void **state)
+static void apply_by_a_lying_cache(bool snapshot)
 {
     fixture f;
-    (void)state;
     begin(&f);
     make_large(&f);
     fixture_pull(&f);
@@ -326,10 +325,12 @@ static void test_an_edit_that_a_lying_cache_applied_reaches_the_inbox(void **sta
     int64_t edit = make_rejected(&f);
     fixture_sync(&f);
     expect_applied(&f, edit);
+    set_snapshot(&f, snapshot);
     lose_cache(&f);
     fixture_sync(&f);
     expect_rejected(&f, edit);
     fixture_check(&f);
+    set_snapshot(&f, snapshot);
     lose_cache(&f);
     fixture_sync(&f);
     expect_rejected(&f, edit);
@@ -337,11 +338,17 @@ static void test_an_edit_that_a_lying_cache_applied_reaches_the_inbox(void **sta
     fixture_end(&f);
 }
 
+static void test_an_edit_that_a_lying_cache_applied_reaches_the_inbox(void **state)
+{
+    (void)state;
+    apply_by_a_lying_cache(false);
+    apply_by_a_lying_cache(true);
+}
+
 /* The edit was taken for rejected, and the app has not answered yet. */
-static void test_a_rejection_by_a_lying_cache_leaves_the_inbox(void **state)
+static void reject_by_a_lying_cache(bool snapshot)
 {
     fixture f;
-    (void)state;
     begin(&f);
     naive_server_edit(f.server, "add", "{\"id\":\"n\",\"by\":1}");
     fixture_pull(&f);
@@ -349,6 +356,7 @@ static void test_a_rejection_by_a_lying_cache_leaves_the_inbox(void **state)
     set_in_cache(&f, "50");
     fixture_sync(&f);
     expect_rejected(&f, edit);
+    set_snapshot(&f, snapshot);
     lose_cache(&f);
     fixture_sync(&f);
     expect_applied(&f, edit);
@@ -359,6 +367,13 @@ static void test_a_rejection_by_a_lying_cache_leaves_the_inbox(void **state)
     expect_applied(&f, edit);
     fixture_check(&f);
     fixture_end(&f);
+}
+
+static void test_a_rejection_by_a_lying_cache_leaves_the_inbox(void **state)
+{
+    (void)state;
+    reject_by_a_lying_cache(false);
+    reject_by_a_lying_cache(true);
 }
 
 /* ---- a restored backend ---- */
