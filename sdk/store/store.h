@@ -197,9 +197,9 @@ typedef struct kedge_store_push_taker {
 kedge_status kedge_store_push(kedge_store *store, int64_t after_id, uint32_t count_max,
                               const kedge_store_push_taker *taker, uint32_t *count,
                               int64_t *last_id, kedge_error *error);
-/* Without a cache: the one that is lost may have lied, and a log project's mutations were decided on
- * it. `*lowest`, from which outcomes are asked for, is lowered to the lowest id that the tail or the
- * inbox has. */
+/* Without a cache: the one that is lost may have lied, and a log project's mutations were decided
+ * on it. `*lowest`, from which outcomes are asked for, is lowered to the lowest id that the tail or
+ * the inbox has. */
 kedge_status kedge_store_lower_to_decided(kedge_store *store, const kedge_store_position *at,
                                           int64_t *lowest, kedge_error *error);
 /* Makes the request of a pull from the position. */
