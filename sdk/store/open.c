@@ -49,6 +49,7 @@ static kedge_status copy_options(kedge_store *store, const kedge_store_options *
     store->phase_context = options->phase_context;
     store->set_aside = options->set_aside;
     store->set_aside_context = options->set_aside_context;
+    store->query_steps = KEDGE_STORE_QUERY_STEPS;
     store->refused = options->refused;
     store->refused_context = options->refused_context;
     store->observer = options->observer;

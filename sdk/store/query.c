@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"
+#include <inttypes.h>
 #include <string.h>
 
 struct kedge_query {
@@ -142,7 +143,7 @@ static int count_steps(void *context)
 {
     kedge_query *query = context;
     query->steps += KEDGE_STORE_QUERY_STRIDE;
-    return query->steps > KEDGE_STORE_QUERY_STEPS;
+    return query->steps > query->store->query_steps;
 }
 
 static kedge_status fail_sql(kedge_query *query, int code, kedge_error *error)
@@ -154,8 +155,8 @@ static kedge_status fail_sql(kedge_query *query, int code, kedge_error *error)
                           sqlite3_errmsg(handle));
     if ((code & 0xff) == SQLITE_INTERRUPT)
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "query-too-long",
-                          "one row of the query took SQLite more than %d steps",
-                          KEDGE_STORE_QUERY_STEPS);
+                          "one row of the query took SQLite more than %" PRId64 " steps",
+                          query->store->query_steps);
     if ((code & 0xff) == SQLITE_ERROR)
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "sql-invalid", "the SQL is wrong: %s",
                           sqlite3_errmsg(handle));

@@ -42,9 +42,8 @@
 #define KEDGE_STORE_LOG_ROWS  256
 #define KEDGE_STORE_LOG_BYTES 262144 /* 256 KiB */
 /* Rows that one call of kedge_store_check_cache looks at: about a millisecond. */
-#define KEDGE_STORE_CHECK_ROWS 2000
-/* The most SQLite instructions for one row of a query: some ten seconds. */
-#define KEDGE_STORE_QUERY_STEPS  1000000000
+#define KEDGE_STORE_CHECK_ROWS   2000
+#define KEDGE_STORE_QUERY_STEPS  1000000000 /* for one row of a query: some ten seconds */
 #define KEDGE_STORE_QUERY_STRIDE 100000
 /* A pull asks for the outcomes of this many ids above the highest one, for mutations that are made
  * and pushed during the pull. */
@@ -169,6 +168,7 @@ struct kedge_store {
     void *phase_context;
     void (*set_aside)(void *context);
     void *set_aside_context;
+    int64_t query_steps; /* KEDGE_STORE_QUERY_STEPS; tests set less */
     int lock_file;
     int presence_file;
     pthread_mutex_t mutex; /* writers of this process; guards the two connections */

@@ -96,7 +96,7 @@ static void test_a_crash_around_any_port_call_loses_and_doubles_nothing(void **s
 static void test_a_crash_over_sqlite_loses_and_doubles_nothing(void **state)
 {
     (void)state;
-    crash_at_every_call(world_setup_sqlite, 5);
+    crash_at_every_call(world_setup_sqlite, 5 * SAMPLING_FEWER);
 }
 
 static void test_a_crash_in_the_seed_cadence_loses_and_doubles_nothing(void **state)

@@ -413,7 +413,7 @@ int main(void)
         OVER_ALL(test_clients_start_anew_in_a_fork_and_its_source_does_not_change),
         OVER_ALL(test_declared_metadata_goes_on_in_a_fork),
         OVER_ALL(test_deleting_all_rows_and_checkpoints_of_a_fork_changes_nothing),
-        OVER_BOTH(test_a_fork_of_100000_items_keeps_to_the_limits_of_a_record),
+        OVER_MEMORY(test_a_fork_of_100000_items_keeps_to_the_limits_of_a_record),
         OVER_BOTH(test_many_bodies_are_copied_in_several_calls),
         OVER_ALL(test_a_fork_asked_for_again_is_the_same_one),
         OVER_BOTH(test_a_name_that_is_taken_is_refused),

@@ -3,6 +3,7 @@
  * wrong; and when there is room again, everything is as if there had always been. */
 #include "tests/store/fixture.h"
 #include "tests/support/fault_vfs.h"
+#include "tests/support/sampling.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -264,7 +265,8 @@ static void hold_small(int64_t room)
 static void test_the_smallest_volume_holds_what_the_documentation_says(void **state)
 {
     (void)state;
-    for (int64_t room = SMALLEST_BYTES - INDEXES_BYTES; room < 2 * SMALLEST_BYTES; room += 12000)
+    for (int64_t room = SMALLEST_BYTES - INDEXES_BYTES; room < 2 * SMALLEST_BYTES;
+         room += 12000 * SAMPLING_FEWER)
         hold_small(room);
 }
 

@@ -6,6 +6,7 @@
 #include "sdk/store/rebase.h"
 
 #include "common/error.h"
+#include "tests/support/sampling.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -16,7 +17,7 @@
 
 #include <cmocka.h>
 
-static size_t random_cases = 100000;
+static size_t random_cases = 100000 / SAMPLING_FEWER;
 
 #define PENDING_MAX     64
 #define VALUE_MAX       48 /* longer than a hash */
