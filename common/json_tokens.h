@@ -56,7 +56,15 @@ bool kedge_json_decimal_is_short(const kedge_json_decimal *decimal);
 /* It is finite, shown without converting it. */
 bool kedge_json_decimal_is_small(const kedge_json_decimal *decimal);
 
-/* ---- member keys ---- */
+/* ---- member keys (json_members.c) ---- */
+
+/* How far the text of a key has been decoded. */
+typedef struct kedge_json_key_text {
+    const char *at;
+    char pending[4]; /* the UTF-8 of the escape before `at` */
+    uint8_t pending_at;
+    uint8_t pending_size;
+} kedge_json_key_text;
 
 /* A member of an object that is being read. `key` is the text between its quotes. */
 typedef struct kedge_json_entry {
@@ -64,10 +72,14 @@ typedef struct kedge_json_entry {
     bool escaped;  /* `key` holds a backslash */
     size_t offset; /* where the canonical member stands in the output … */
     size_t size;   /* … and its size; the check leaves both 0 */
+    /* Of the sort: */
+    kedge_json_key_text text;
+    uint64_t next;
 } kedge_json_entry;
 
 /* By UTF-16 code units of the decoded keys (RFC 8785, section 3.2.3). 0: the same key. */
 int kedge_json_entry_compare(const kedge_json_entry *a, const kedge_json_entry *b);
+/* Takes time that grows with the bytes of all keys, whatever they are. */
 void kedge_json_entries_sort(kedge_json_entry *entries, size_t count);
 
 /* The members of all objects that are open, the innermost last. Small documents need no memory. */
