@@ -243,6 +243,23 @@ static kedge_status grow(kedge_wire_push_request *out, size_t *capacity, kedge_e
     return KEDGE_OK;
 }
 
+/* No mutation came whole. The first one is to be decided all the same when no push could hold it:
+ * otherwise its client would send it again for ever. */
+static kedge_status read_cut(const kedge_wire_request *request, kedge_bytes list,
+                             kedge_wire_push_request *out, kedge_error *error)
+{
+    size_t capacity = 0;
+    bool read = false;
+    kedge_bytes element = trim(from(list, 1));
+    kedge_status status = grow(out, &capacity, error);
+    if (status == KEDGE_OK) {
+        status = kedge_wire_push_mutation_read_cut(out, request->body.size, element,
+                                                   &out->mutations[0], &read, error);
+    }
+    if (status == KEDGE_OK && read) out->count = 1;
+    return status;
+}
+
 static kedge_status read_mutations(const kedge_wire_request *request, kedge_bytes list,
                                    kedge_buffer *scratch, kedge_wire_push_request *out,
                                    kedge_error *error)
@@ -265,7 +282,8 @@ static kedge_status read_mutations(const kedge_wire_request *request, kedge_byte
         out->list =
             (kedge_bytes){list.data + 1, (size_t)(element.data - list.data) + element.size - 1};
     }
-    if (!elements.failed || request->truncated) return KEDGE_OK;
+    if (request->truncated) return out->count > 0 ? KEDGE_OK : read_cut(request, list, out, error);
+    if (!elements.failed) return KEDGE_OK;
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "body-not-json",
                       "mutations is no array of values behind element %zu", out->count);
 }

@@ -402,3 +402,42 @@ kedge_status kedge_wire_push_mutation_read(kedge_wire_push_request *request, siz
     }
     return read_checked(&into, element, &members, scratch, out, error);
 }
+
+/* ---- a mutation that was cut off ---- */
+
+/* The value that the cut may have shortened, such as a number. */
+static void forget_cut(kedge_bytes element, kedge_bytes *value)
+{
+    bool at_the_cut =
+        value->data != NULL && value->data + value->size == element.data + element.size;
+    if (at_the_cut) *value = (kedge_bytes){NULL, 0};
+}
+
+kedge_status kedge_wire_push_mutation_read_cut(kedge_wire_push_request *request,
+                                               size_t text_bytes_max, kedge_bytes element,
+                                               kedge_wire_mutation *out, bool *read,
+                                               kedge_error *error)
+{
+    mutation_members members;
+    push_text into = {request, text_bytes_max};
+    *out = (kedge_wire_mutation){.id = 0};
+    *read = false;
+    if (element.size <= KEDGE_LIMIT_ARGS_BYTES || kedge_json_type_of(element) != KEDGE_JSON_OBJECT)
+        return KEDGE_OK;
+    find_members(element, &members);
+    forget_cut(element, &members.client);
+    forget_cut(element, &members.id);
+    if (request->native || members.uid.data != NULL) return KEDGE_OK;
+    if (members.client.data == NULL || members.id.data == NULL) return KEDGE_OK;
+    kedge_status status = read_envelope(&into, 0, &members, out, error);
+    if (status != KEDGE_OK) return status;
+    char message[128];
+    snprintf(message, sizeof message,
+             "the mutation alone has more bytes than a push; args has at most %d",
+             KEDGE_LIMIT_ARGS_BYTES);
+    set_invalid(out, "args-too-large", message);
+    status = read_members(&into, &members, out, error);
+    make_invalid(element, out);
+    *read = status == KEDGE_OK;
+    return status;
+}

@@ -177,6 +177,23 @@ class Requests(OpenServer):
         self.assertGreaterEqual(latest["id"], 10)
         self.assertLess(latest["id"], 20)
 
+    def test_a_first_mutation_that_no_push_holds_is_rejected_and_blocks_nothing(self):
+        def send(*mutations):
+            listed = [{"clientID": "a", "id": at, "name": "kedge.put", "timestamp": 1,
+                       "args": {"collection": "notes", "id": f"n{at}", "value": value}} for at, value in mutations]
+            body = {"pushVersion": 1, "clientGroupID": "a", "profileID": "p", "schemaVersion": "", "mutations": listed}
+            return self.server.request("POST", BASE + "/push", body)
+        large = (1, "x" * (17 << 20))
+        for _ in range(2):
+            status, _, response = send(large, (2, "y"))
+            self.assertEqual((status, response["code"]), (503, "push-too-large"))
+            self.assertIn("the first 1 mutations are decided", response["detail"])
+        outcome = self.server.request("GET", BASE + "/clients/a/mutations/1")[2]
+        self.assertEqual((outcome["outcome"], outcome["code"]), ("rejected", "args-too-large"))
+        self.assertEqual(send((2, "y"))[0], 200)
+        latest = self.server.request("GET", BASE + "/clients/a/mutations/latest")[2]
+        self.assertEqual((latest["id"], latest["name"], latest.get("code")), (2, "kedge.put", None))
+
     def test_garbage_and_half_requests_do_not_hold_the_server_up(self):
         held = []
         for data in (b"\x00\xff\xfe garbage\r\n\r\n", b"GET /v1/he", b"POST " + BASE.encode() +

@@ -318,6 +318,58 @@ static void test_of_a_push_that_was_cut_off_the_whole_mutations_count(void **sta
     }
 }
 
+/* How many mutations are read of `front`, then `x` up to a body of `size` bytes, then `end`. */
+static size_t count_of_cut(const char *front, size_t size, const char *end, const char **code)
+{
+    kedge_wire_push_request read;
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_text(&body, "{\"clientGroupID\":\"g\",\"mutations\":[ ");
+    kedge_buffer_append_text(&body, front);
+    while (body.size < size)
+        kedge_buffer_append_text(&body, "x");
+    kedge_buffer_append_text(&body, end);
+    kedge_wire_request request = {.body = kedge_buffer_bytes(&body), .truncated = true};
+    assert_int_equal(kedge_wire_push_request_read(&kedge_allocator_default, &request, &read, NULL),
+                     KEDGE_OK);
+    size_t count = read.count;
+    assert_true(read.too_large);
+    *code = count == 0 ? NULL : read.mutations[0].invalid_code;
+    if (count > 0) {
+        assert_int_equal(read.mutations[0].id, 12);
+        assert_true(kedge_bytes_equal_text(read.mutations[0].client_id, "c"));
+    }
+    kedge_wire_push_request_free(&read);
+    kedge_buffer_free(&body);
+    return count;
+}
+
+static void test_a_first_mutation_that_no_push_holds_is_read_as_an_invalid_one(void **state)
+{
+    const size_t large = KEDGE_LIMIT_ARGS_BYTES + 1000;
+    static const struct {
+        const char *front;
+        const char *end;
+    } unread[] = {
+        {"{\"clientID\":\"c\",\"args\":\"", ""},
+        {"{\"clientID\":\"c\",\"args\":\"", "\",\"id\":12"}, /* of 123, perhaps */
+        {"{\"id\":12,\"args\":\"", "\",\"clientID\":\"c"},
+        {"{\"clientID\":\"c\",\"id\":12,\"uid\":\"00112233445566778899aabbccddeeff\",\"args\":\"",
+         ""},
+        {"[\"", ""},
+        {"\"", ""},
+    };
+    const char *code;
+    (void)state;
+    const char *front = "{\"clientID\":\"c\",\"id\":12,\"args\":\"";
+    assert_int_equal(count_of_cut(front, large, "", &code), 1);
+    assert_string_equal(code, "args-too-large");
+    assert_int_equal(count_of_cut(front, large, "\",\"name\":\"n", &code), 1);
+    assert_string_equal(code, "args-too-large");
+    assert_int_equal(count_of_cut(front, KEDGE_LIMIT_ARGS_BYTES, "", &code), 0);
+    for (size_t i = 0; i < sizeof unread / sizeof unread[0]; i++)
+        assert_int_equal(count_of_cut(unread[i].front, large, unread[i].end, &code), 0);
+}
+
 static void test_another_version_of_push_is_read_no_further(void **state)
 {
     kedge_wire_push_request read;
@@ -434,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_a_malformed_mutation_harms_only_itself),
         cmocka_unit_test(test_what_cannot_be_told_refuses_the_push_and_names_the_place),
         cmocka_unit_test(test_of_a_push_that_was_cut_off_the_whole_mutations_count),
+        cmocka_unit_test(test_a_first_mutation_that_no_push_holds_is_read_as_an_invalid_one),
         cmocka_unit_test(test_another_version_of_push_is_read_no_further),
         cmocka_unit_test(test_every_failed_allocation_is_survived),
         cmocka_unit_test(test_the_response_of_a_push_is_read_as_it_was_written),
