@@ -36,7 +36,7 @@ function(kedge_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
-# kedge_unit_test(NAME [THREADS] COMMAND program argument … TIMEOUT 120 ENVIRONMENT A=1)
+# kedge_unit_test(NAME [THREADS] COMMAND program argument … TIMEOUT 360 ENVIRONMENT A=1)
 # A test with the label unit. One that starts threads says THREADS, and has the label threads too:
 # ThreadSanitizer runs these alone. The others run under a program that ends them if they start one.
 # The targets kedge-unit-tests and kedge-threads-tests build what the command names.
@@ -55,7 +55,7 @@ function(kedge_unit_test name)
     set(launcher kedge_one_thread)
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 360)
   endif()
   if(KEDGE_SANITIZE OR KEDGE_COVERAGE)
     math(EXPR ARG_TIMEOUT "4 * ${ARG_TIMEOUT}")
@@ -79,7 +79,7 @@ function(kedge_unit_test name)
   endif()
 endfunction()
 
-# kedge_test(NAME [THREADS] SOURCES t.c OBJECTS kedge_common … LABELS engines TIMEOUT 60 ARGUMENTS …)
+# kedge_test(NAME [THREADS] SOURCES t.c OBJECTS kedge_common … LABELS engines TIMEOUT 300 ARGUMENTS …)
 # A cmocka program, run by ctest: a unit test, as above, or one with other labels. One with the label
 # engines or slow may answer 77: its engine is not there (tests/support/engines.h).
 function(kedge_test name)
@@ -99,7 +99,7 @@ function(kedge_test name)
     return()
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 360)
   endif()
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYNC_TIMEOUT_MS 15000
+#define SYNC_TIMEOUT_MS 60000
 
 int notes_fail(const kedge_error *error)
 {

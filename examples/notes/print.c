@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define HISTORY_VERSIONS   20
-#define HISTORY_TIMEOUT_MS 10000
+#define HISTORY_TIMEOUT_MS 60000
 
 static const char *text_of(const cJSON *object, const char *name)
 {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define WAIT_S 10
+#define WAIT_S 60
 
 const char *world_variable_of(void *context, const char *name)
 {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #define RESPONSE_BYTES_MAX 1000000
-#define DEADLINE_MS        30000
+#define DEADLINE_MS        90000
 #define POLLS_MAX          2000
 
 static kedge_environment environment;

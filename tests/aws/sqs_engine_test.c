@@ -15,7 +15,7 @@
 #define RECEIVE_MAX 2
 #define LONG_MS     60000
 #define WAIT_MS     1000
-#define DEADLINE_MS 20000
+#define DEADLINE_MS 90000
 
 typedef struct fixture {
     sqs_queues queues;

@@ -10,7 +10,7 @@
 #define RUNNER_MUTATORS   8
 #define RUNNER_NAME_BYTES 64
 #define RUNNER_PATH_BYTES 512
-#define RUNNER_WAIT_MS    20000 /* for anything that must happen by itself */
+#define RUNNER_WAIT_MS    120000 /* for anything that must happen by itself */
 
 typedef struct told told; /* what a watch has told so far */
 

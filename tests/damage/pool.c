@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SYNC_TIMEOUT_MS 30000
+#define SYNC_TIMEOUT_MS 120000
 #define STAGING_TRIES   40
 
 /* A state while it is made. */

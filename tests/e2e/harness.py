@@ -17,7 +17,7 @@ import tempfile
 import threading
 import unittest
 
-DEADLINE_S = 30  # of anything that is waited for
+DEADLINE_S = 120  # of anything that is waited for
 
 
 class Programs:
@@ -61,7 +61,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
-            self.process.communicate(timeout=20)
+            self.process.communicate(timeout=DEADLINE_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.communicate()
@@ -144,7 +144,7 @@ class Copy:
 
     def run(self, *words, offline=False):
         done = subprocess.run(self.command(*words, offline=offline), capture_output=True, text=True,
-                              env=self.environment, timeout=60)
+                              env=self.environment, timeout=DEADLINE_S)
         if done.returncode < 0:
             raise AssertionError(f"{words}: ended by signal {-done.returncode}: {done.stderr}")
         if done.returncode != 0:
@@ -168,7 +168,7 @@ class Copy:
         """Many notes, or large ones, made by one process: "PREFIX0" and so on. What was acknowledged,
         and the error of the first that was not."""
         done = subprocess.run([*self.wrapper, Programs.writer, str(self.folder), self.names[-1], str(count),
-                               str(size), prefix], capture_output=True, text=True, timeout=60)
+                               str(size), prefix], capture_output=True, text=True, timeout=DEADLINE_S)
         if done.returncode not in (0, 1):
             raise AssertionError(f"{done.returncode}: {done.stderr}")
         self.acknowledged += done.stdout.split()

@@ -115,13 +115,13 @@ class LiveViews(Case):
         os.close(slave)
         try:
             os.write(master, b'add "in a terminal."\n')
-            seen, end = b"", time.monotonic() + 30
+            seen, end = b"", time.monotonic() + 120
             while not seen.rstrip().endswith(b"0 pending, 0 rejected\r\n>") or b"version 1" not in seen:
                 self.assertLess(time.monotonic(), end, seen)
                 seen += os.read(master, 4096)
             self.assertIn(b"\x1b[2J", seen)
             os.write(master, b"quit\n")
-            self.assertEqual(view.wait(30), 0)
+            self.assertEqual(view.wait(120), 0)
         finally:
             view.kill()
             view.wait()
@@ -132,5 +132,5 @@ class LiveViews(Case):
         live.type('add "last words."')
         live.wait("last words.")
         live.process.stdin.close()
-        self.assertEqual(live.process.wait(30), 0)
+        self.assertEqual(live.process.wait(120), 0)
         self.check_end(typed=["last words."])

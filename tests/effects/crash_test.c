@@ -49,7 +49,7 @@ static kedge_status work_once(effects_world *here, const char *name)
     snprintf(message, sizeof message,
              "{\"log\":\"%s\",\"organization\":\"acme\",\"project\":\"notes\"}", name);
     return kedge_snapshot_work(&worker, kedge_bytes_of(message),
-                               environment->monotonic_ms(environment->context) + 10000, &outcome,
+                               environment->monotonic_ms(environment->context) + 60000, &outcome,
                                NULL);
 }
 

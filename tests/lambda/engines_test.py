@@ -26,7 +26,7 @@ ENGINES = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL
 NAME = "kedge-lambda-test-" + secrets.token_hex(6)
 STORES = {"KEDGE_TABLE": NAME, "KEDGE_BUCKET": NAME, "KEDGE_QUEUE": NAME + ".fifo"}
 OPTIONS = ["--table", NAME, "--bucket", NAME, "--queue", NAME + ".fifo"]
-DEADLINE_S = 60 * SLOWER
+DEADLINE_S = 120 * SLOWER
 
 
 def wait_for(condition, what):

@@ -189,7 +189,7 @@ class Emulator:
             [RIE, "--runtime-interface-emulator-address", f"127.0.0.1:{self.port}",
              "--runtime-api-address", f"127.0.0.1:{runtime}", *command],
             stdout=log, stderr=log, env={**environment, "AWS_LAMBDA_FUNCTION_TIMEOUT": str(timeout_s)})
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#define WAIT_MS 30000 /* for what must happen soon, on a machine that is slow */
+#define WAIT_MS 90000 /* for what must happen soon, on a machine that is slow */
 
 static char *program;
 static char *good_plugin;

@@ -11,7 +11,7 @@
 #define SECOND_MS   1000
 #define SHORT_MS    2000  /* a visibility within which a test looks whether it holds */
 #define LONG_MS     60000 /* one that does not end during a test */
-#define DEADLINE_MS 20000 /* by when a real queue shows what is there */
+#define DEADLINE_MS 90000 /* by when a real queue shows what is there */
 
 static const queue_implementation *current;
 

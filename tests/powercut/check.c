@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SYNC_TIMEOUT_MS 20000
+#define SYNC_TIMEOUT_MS 120000
 #define NEW_TOKEN       (POWERCUT_TOKENS_MAX - 1) /* the edit that is made after the cut */
 
 /* What is found in a folder, by token. */

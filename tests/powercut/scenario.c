@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SYNC_TIMEOUT_MS 20000
+#define SYNC_TIMEOUT_MS 120000
 #define FOREIGN_TOKEN   1000 /* edits of another copy are named from here on */
 #define LARGE_BYTES     12000
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define SYNC_MS 20000
+#define SYNC_MS 120000
 
 kedge_status move_card(kedge_db *db, const char *card, const char *from, const char *to,
                        int64_t *sequence, kedge_error *error);

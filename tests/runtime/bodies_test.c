@@ -312,7 +312,7 @@ static void check(body_server *server, const way ways[REQUESTS_MAX], const char 
     scripted_server *listening = scripted_server_start(respond, server);
     kedge_options options = client_options(folder, scripted_server_url(listening));
     kedge_db *db = client_open(&options);
-    kedge_status synced = kedge_sync(db, 20000, &error);
+    kedge_status synced = kedge_sync(db, 120000, &error);
     if (synced != KEDGE_OK) fail_msg("%s: %s", error.message, client_status(db).last_error.message);
     assert_int_equal(kedge_get(db, "notes", "a", 1, &document, NULL), KEDGE_OK);
     assert_string_equal(kedge_document_json(document, NULL), server->plain.data);

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#define SYNC_MS 20000
+#define SYNC_MS 120000
 
 extern char **environ;
 
@@ -125,7 +125,7 @@ static bool heard(ear *to, const char *text)
 
 static void expect_heard(ear *to, const char *text)
 {
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     while (!heard(to, text)) {
         if (client_now_ms() > until) fail_msg("heard %s and not %s", to->text, text);
         poll(NULL, 0, 1);
@@ -299,7 +299,7 @@ static void test_edits_of_two_processes_are_told_in_one_order_with_their_values(
     }
     assert_int_equal(waitpid(child, &result, 0), child);
     assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     while (told(&to) < 2 * EDITS && client_now_ms() < until)
         poll(NULL, 0, 2);
     kedge_watch_free(token);
@@ -329,7 +329,7 @@ static void put_on_desk(void *userdata, void (*work)(void *argument), void *argu
 
 static void work_once(desk *at)
 {
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     void (*work)(void *argument) = NULL;
     while (work == NULL) {
         pthread_mutex_lock(&at->lock);

@@ -110,7 +110,7 @@ int64_t client_now_ms(void)
 
 bool client_wait_connection(kedge_db *db, kedge_connection connection)
 {
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     while (client_status(db).connection != connection) {
         if (client_now_ms() > until) return false;
         poll(NULL, 0, 2);

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#define SYNC_MS 20000
+#define SYNC_MS 120000
 #define COPIES  2
 
 const kedge_mutator *kedge_plugin_mutators(size_t *count); /* stock.take, of write-a-mutator.c */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#define WAIT_MS 10000
+#define WAIT_MS 60000
 /* Longer than the worker's maintenance after an edit waits, whose round would hide that nothing
  * else wakes it. */
 #define STAY_MS 1500

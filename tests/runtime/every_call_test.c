@@ -18,7 +18,7 @@
 
 #define POINTS_MAX      60 /* faults a function and kind; more calls than that are spread evenly */
 #define SYNC_POINTS_MAX 8
-#define SYNC_TIMEOUT_MS 20000
+#define SYNC_TIMEOUT_MS 120000
 
 static const char *server_program;
 

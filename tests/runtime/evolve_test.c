@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define SYNC_MS 20000
+#define SYNC_MS 120000
 
 const kedge_mutator *kedge_plugin_mutators(size_t *count); /* of evolve-an-app.c, release 2 */
 

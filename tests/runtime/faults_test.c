@@ -200,7 +200,7 @@ static void test_a_refused_token_is_asked_for_again_and_then_it_stops(void **sta
     client_put(db, "a", "1");
     assert_true(client_wait_connection(db, KEDGE_STOPPED));
     assert_int_equal(atomic_load(&tokens_asked), 2);
-    assert_int_equal(kedge_sync(db, 5000, &error), KEDGE_UNAUTHORIZED);
+    assert_int_equal(kedge_sync(db, 120000, &error), KEDGE_UNAUTHORIZED);
     assert_string_equal(error.code, "token-invalid");
     assert_int_equal(client_status(db).last_error.status, KEDGE_UNAUTHORIZED);
     int requests = scripted_server_requests(server);
@@ -215,7 +215,7 @@ static void test_a_refused_token_is_asked_for_again_and_then_it_stops(void **sta
 
 static void wait_asked(int count)
 {
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     while (atomic_load(&tokens_asked) < count && client_now_ms() < until) {
     }
     assert_true(atomic_load(&tokens_asked) >= count);
@@ -231,7 +231,7 @@ static void stays_offline_without(kedge_token_function function)
     kedge_db *db = client_open(&options);
     assert_true(client_wait_connection(db, KEDGE_STOPPED));
     assert_int_equal(client_status(db).last_error.status, KEDGE_UNAUTHORIZED);
-    assert_int_equal(kedge_sync(db, 5000, &error), KEDGE_UNAUTHORIZED);
+    assert_int_equal(kedge_sync(db, 120000, &error), KEDGE_UNAUTHORIZED);
     assert_int_equal(atomic_load(&tokens_asked), 1);
     client_put(db, "a", "1"); /* the next edit asks again */
     wait_asked(2);
@@ -288,14 +288,14 @@ static void test_a_project_that_appears_later_is_synced_without_a_call(void **st
     kedge_options options = client_options(folder, scripted_server_url(server));
     kedge_db *db = client_open(&options);
     client_put(db, "a", "1");
-    assert_int_equal(kedge_sync(db, 5000, &error), KEDGE_NOT_FOUND);
+    assert_int_equal(kedge_sync(db, 120000, &error), KEDGE_NOT_FOUND);
     assert_string_equal(error.code, "project-not-found");
     assert_int_equal(client_status(db).connection, KEDGE_CONNECTING);
     assert_string_equal(client_status(db).last_error.code, "project-not-found");
     assert_int_equal(client_status(db).pending, 1);
     atomic_store(&project_there, true);
     assert_true(client_wait_connection(db, KEDGE_ONLINE));
-    assert_int_equal(kedge_wait(db, 1, 5000, NULL, &error), KEDGE_OK);
+    assert_int_equal(kedge_wait(db, 1, 120000, NULL, &error), KEDGE_OK);
     kedge_close(db);
     scripted_server_stop(server);
     mini_backend_free(backend);
@@ -319,7 +319,7 @@ static void *sync_once(void *context)
     static kedge_error error;
     error = (kedge_error){0};
     atomic_store(&sync_begins, true);
-    (void)kedge_sync(context, 10000, &error);
+    (void)kedge_sync(context, 120000, &error);
     return &error;
 }
 
@@ -339,7 +339,7 @@ static void test_a_sync_outlasts_another_try_to_create_the_project(void **state)
     client_put(db, "a", "1");
     assert_true(scripted_server_wait(server, 2)); /* the refusal is known */
     assert_int_equal(pthread_create(&thread, NULL, sync_once, db), 0);
-    for (int64_t until = client_now_ms() + 10000; !atomic_load(&sync_begins);)
+    for (int64_t until = client_now_ms() + 60000; !atomic_load(&sync_begins);)
         assert_true(client_now_ms() < until);
     /* By then the worker knows of it. */
     assert_true(scripted_server_wait(server, scripted_server_requests(server) + 3));
@@ -428,7 +428,7 @@ static void stops(scripted_handler handler, kedge_status expected, const char *c
     kedge_db *db = client_open(&options);
     client_put(db, "a", "1");
     assert_true(client_wait_connection(db, KEDGE_STOPPED));
-    assert_int_equal(kedge_sync(db, 5000, &error), expected);
+    assert_int_equal(kedge_sync(db, 120000, &error), expected);
     assert_string_equal(error.code, code);
     assert_string_equal(client_status(db).last_error.code, code);
     assert_true(client_status(db).pending > 0);

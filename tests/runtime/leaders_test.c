@@ -28,7 +28,7 @@
 #define TOKENS_A_PROCESS 1000
 #define TOKENS_MAX       ((KILLS + EDITORS) * TOKENS_A_PROCESS)
 #define EDITS_A_SYNC     3
-#define SYNC_TIMEOUT_MS  30000
+#define SYNC_TIMEOUT_MS  120000
 #define LINE_BYTES       32
 
 static const char *server_program;

@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 #define COPIES          2
-#define SYNC_TIMEOUT_MS 20000
+#define SYNC_TIMEOUT_MS 120000
 #define TURNS_MAX       20000 /* of a wait that goes well; some hundred are enough */
 
 kedge_status take_notes(kedge_db *db, int input, kedge_error *error); /* the example */

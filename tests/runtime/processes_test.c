@@ -57,7 +57,7 @@ static int be_the_leader(const char *folder, const char *url)
     kedge_db *db = NULL;
     kedge_options options = client_options(folder, url);
     if (kedge_open(&options, &db, NULL) != KEDGE_OK) return 1;
-    if (kedge_sync(db, 10000, NULL) != KEDGE_OK) return 2;
+    if (kedge_sync(db, 120000, NULL) != KEDGE_OK) return 2;
     if (write(STDOUT_FILENO, "x", 1) != 1) return 3;
     for (;;) {
         pause();
@@ -95,7 +95,7 @@ static kedge_db *open_here(const world *here)
 
 static bool wait_value(kedge_db *db, const char *id, const char *value)
 {
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     while (strcmp(client_get(db, id), value) != 0) {
         if (client_now_ms() > until) return false;
         poll(NULL, 0, 2);
@@ -127,14 +127,14 @@ static void test_a_follower_is_served_by_the_leader_and_takes_over_when_it_is_ki
 
     /* The follower's edit goes out through the leader. */
     int64_t sequence = client_put(db, "mine", "1");
-    assert_int_equal(kedge_wait(db, sequence, 10000, &outcome, &error), KEDGE_OK);
+    assert_int_equal(kedge_wait(db, sequence, 120000, &outcome, &error), KEDGE_OK);
     assert_int_equal(outcome, KEDGE_OUTCOME_APPLIED);
     assert_int_equal(client_status(db).connection, KEDGE_FOLLOWER);
 
     /* What the leader pulls is seen here, and told. */
     mini_backend_put(here->backend, "theirs", "1");
     assert_true(wait_value(db, "theirs", "1"));
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     while (atomic_load(&told) == 0 && client_now_ms() < until) {
         poll(NULL, 0, 2);
     }
@@ -143,7 +143,7 @@ static void test_a_follower_is_served_by_the_leader_and_takes_over_when_it_is_ki
     /* A follower's sync is done by the leader. */
     client_put(db, "mine", "2");
     mini_backend_put(here->backend, "theirs", "2");
-    if (kedge_sync(db, 10000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    if (kedge_sync(db, 120000, &error) != KEDGE_OK) fail_msg("%s", error.message);
     assert_int_equal(client_status(db).pending, 0);
     assert_string_equal(client_get(db, "theirs"), "2");
     assert_int_equal(client_status(db).connection, KEDGE_FOLLOWER);
@@ -152,7 +152,7 @@ static void test_a_follower_is_served_by_the_leader_and_takes_over_when_it_is_ki
     assert_int_equal(waitpid(leader, NULL, 0), leader);
     assert_true(client_wait_connection(db, KEDGE_ONLINE));
     client_put(db, "mine", "3");
-    if (kedge_sync(db, 10000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    if (kedge_sync(db, 120000, &error) != KEDGE_OK) fail_msg("%s", error.message);
     assert_int_equal(client_status(db).pending, 0);
     assert_int_equal(mini_backend_decided(here->backend), 3);
     kedge_watch_free(token);
@@ -173,7 +173,7 @@ static void test_a_wait_for_a_sync_outlives_the_leader(void **state)
     assert_int_equal(client_status(db).pending, 1);
     assert_int_equal(kill(leader, SIGKILL), 0);
     assert_int_equal(waitpid(leader, NULL, 0), leader);
-    if (kedge_sync(db, 10000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    if (kedge_sync(db, 120000, &error) != KEDGE_OK) fail_msg("%s", error.message);
     assert_int_equal(mini_backend_decided(here->backend), 1);
     kedge_close(db);
 }
@@ -188,7 +188,7 @@ static void test_a_leader_that_goes_offline_or_closes_is_succeeded(void **state)
     assert_int_equal(kedge_set_online(first, false, NULL), KEDGE_OK);
     assert_true(client_wait_connection(second, KEDGE_ONLINE));
     client_put(first, "a", "1"); /* offline itself, pushed by the other */
-    assert_int_equal(kedge_wait(first, 1, 10000, NULL, NULL), KEDGE_OK);
+    assert_int_equal(kedge_wait(first, 1, 120000, NULL, NULL), KEDGE_OK);
     assert_int_equal(kedge_set_online(first, true, NULL), KEDGE_OK);
     assert_true(client_wait_connection(first, KEDGE_FOLLOWER));
     kedge_close(second);
@@ -207,7 +207,7 @@ typedef struct waiting_sync {
 static void *run_sync(void *context)
 {
     waiting_sync *self = context;
-    self->status = kedge_sync(self->db, 20000, &self->error);
+    self->status = kedge_sync(self->db, 120000, &self->error);
     return NULL;
 }
 
@@ -217,7 +217,7 @@ static void wait_for_ticket(const world *here, kedge_db *leader)
     kedge_environment environment = kedge_environment_system(NULL);
     kedge_peers *watching = NULL;
     kedge_peers_news news = {0};
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     assert_int_equal(kedge_peers_open(&environment, here->folder, &watching, NULL), KEDGE_OK);
     while (news.sync_wanted == 0 && client_now_ms() < until) {
         struct pollfd set = {.fd = kedge_peers_wake_fd(watching), .events = POLLIN};
@@ -266,7 +266,7 @@ static void test_a_leader_without_a_token_does_not_leave_others_waiting(void **s
     kedge_db *first = client_open(&options);
     assert_true(client_wait_connection(first, KEDGE_STOPPED));
     kedge_db *second = open_here(here);
-    assert_int_equal(kedge_sync(second, 10000, &error), KEDGE_UNAUTHORIZED);
+    assert_int_equal(kedge_sync(second, 120000, &error), KEDGE_UNAUTHORIZED);
     assert_string_equal(error.code, "sync-failed");
     assert_non_null(strstr(error.message, "unauthorized"));
     kedge_close(second);

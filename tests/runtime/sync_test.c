@@ -55,13 +55,13 @@ static kedge_db *open_in(const world *here, const char *folder)
 static void sync_now(kedge_db *db)
 {
     kedge_error error = {0};
-    if (kedge_sync(db, 10000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    if (kedge_sync(db, 120000, &error) != KEDGE_OK) fail_msg("%s", error.message);
 }
 
 /* Waits for what a poke brings. */
 static bool wait_value(kedge_db *db, const char *id, const char *value)
 {
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     while (strcmp(client_get(db, id), value) != 0) {
         if (client_now_ms() > until) return false;
         poll(NULL, 0, 2);
@@ -75,7 +75,7 @@ static void test_an_edit_is_pushed_confirmed_and_seen_by_another_client(void **s
     kedge_outcome outcome = KEDGE_OUTCOME_PENDING;
     kedge_db *db = open_in(here, here->folder);
     int64_t sequence = client_put(db, "a", "{\"text\":\"hello\"}");
-    assert_int_equal(kedge_wait(db, sequence, 10000, &outcome, NULL), KEDGE_OK);
+    assert_int_equal(kedge_wait(db, sequence, 120000, &outcome, NULL), KEDGE_OK);
     assert_int_equal(outcome, KEDGE_OUTCOME_APPLIED);
     assert_int_equal(client_status(db).pending, 0);
     assert_int_equal(client_status(db).version, 1);
@@ -332,7 +332,7 @@ static void test_a_callback_on_the_worker_cannot_wait_for_the_worker(void **stat
     assert_int_equal(kedge_watch(self.db, NULL, wait_for_itself, &self, NULL, &token, NULL),
                      KEDGE_OK);
     client_put(self.db, "a", "1");
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     while (atomic_load(&self.called) == 0 && client_now_ms() < until) {
         poll(NULL, 0, 2);
     }

@@ -51,7 +51,7 @@ static void *edit(void *context)
               kedge_mutate(here->db, "kedge.put", args, (size_t)size, &sequence, NULL) == KEDGE_OK);
         check(here, sequence > 0);
         if (i % 20 == 0) {
-            check(here, kedge_wait(here->db, sequence, 30000, &outcome, NULL) == KEDGE_OK);
+            check(here, kedge_wait(here->db, sequence, 120000, &outcome, NULL) == KEDGE_OK);
         }
     }
     atomic_fetch_sub(&here->editing, 1);
@@ -148,7 +148,7 @@ static void test_eight_threads_and_the_worker_lose_nothing(void **state)
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
     }
-    if (kedge_sync(here.db, 30000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    if (kedge_sync(here.db, 120000, &error) != KEDGE_OK) fail_msg("%s", error.message);
     assert_int_equal(atomic_load(&here.wrong), 0);
     assert_int_equal(client_status(here.db).pending, 0);
     assert_int_equal(mini_backend_decided(here.backend), 4 * EDITS);

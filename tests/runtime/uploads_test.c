@@ -201,7 +201,7 @@ static kedge_db *edit(world *here, behaviour how)
 
 static bool wait_requests(world *here, size_t count)
 {
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     for (;;) {
         pthread_mutex_lock(&here->lock);
         bool came = here->log.size >= count;
@@ -214,10 +214,10 @@ static bool wait_requests(world *here, size_t count)
 static void check_arrived(world *here, kedge_db *db, const char *requests)
 {
     kedge_error error = {0};
-    if (kedge_sync(db, 20000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    if (kedge_sync(db, 120000, &error) != KEDGE_OK) fail_msg("%s", error.message);
     assert_int_equal(mini_backend_decided(here->backend), 1);
     client_put(db, "small", "2");
-    if (kedge_sync(db, 20000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    if (kedge_sync(db, 120000, &error) != KEDGE_OK) fail_msg("%s", error.message);
     kedge_close(db);
     pthread_mutex_lock(&here->lock);
     assert_string_equal(here->log.data, requests);

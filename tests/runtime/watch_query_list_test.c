@@ -126,10 +126,10 @@ static void test_a_list_follows_edits_and_pulls_on_a_worker_thread(void **state)
         char id[8];
         snprintf(id, sizeof id, "p%d", i);
         mini_backend_put(backend, id, "5");
-        assert_int_equal(kedge_sync(db, 20000, NULL), KEDGE_OK);
+        assert_int_equal(kedge_sync(db, 120000, NULL), KEDGE_OK);
     }
     pthread_join(editor, NULL);
-    int64_t until = client_now_ms() + 10000;
+    int64_t until = client_now_ms() + 60000;
     while (!shows(&shown, db)) {
         if (client_now_ms() > until) fail_msg("the list is not what the query gives");
         poll(NULL, 0, 1);
@@ -180,7 +180,7 @@ static void *come_and_go(void *context)
     visit *visits = calloc(VISITS, sizeof *visits);
     for (int i = 0; i < VISITS; i++) {
         kedge_query_watch *made = NULL;
-        int64_t until_ms = client_now_ms() + 10000;
+        int64_t until_ms = client_now_ms() + 60000;
         visits[i].db = db;
         kedge_status status = kedge_watch_query(db, SQL, strlen(SQL), NULL, 0, count_visit,
                                                 &visits[i], end_visit, &made, NULL);

@@ -153,7 +153,7 @@ static void turn(kedge_db *db)
 /* Runs the loop until it has told `text` in all. */
 static void expect_heard(kedge_db *db, ear *to, const char *text)
 {
-    int64_t until_ms = client_now_ms() + 10000;
+    int64_t until_ms = client_now_ms() + 60000;
     while (strcmp(to->text, text) != 0 && client_now_ms() < until_ms) {
         int32_t wait_ms = 0;
         struct pollfd set = {.fd = kedge_loop_descriptor(db), .events = POLLIN};
@@ -169,7 +169,7 @@ static void sync_copy(kedge_db *db)
 {
     kedge_error error = {0};
     assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK);
-    if (kedge_sync(db, 20000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    if (kedge_sync(db, 120000, &error) != KEDGE_OK) fail_msg("%s", error.message);
     assert_int_equal(kedge_set_online(db, false, NULL), KEDGE_OK);
 }
 

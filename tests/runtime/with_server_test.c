@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define WAIT_MS 10000
+#define WAIT_MS 60000
 
 static const char *program;
 

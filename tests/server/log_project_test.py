@@ -92,7 +92,7 @@ class LogProject(unittest.TestCase):
     def test_a_poke_tells_the_new_version(self):
         self.push(put(1, "a", 1))
         raw = self.server.connect(f"GET {BASE}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-        raw.settimeout(30)
+        raw.settimeout(90)
         text = b""
         while b'"version":1' not in text:
             text += raw.recv(4096)

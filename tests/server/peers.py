@@ -44,14 +44,14 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
-            self.process.communicate(timeout=20 * SLOWER)
+            self.process.communicate(timeout=60 * SLOWER)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.communicate()
             raise
         return self.process.returncode
 
-    def request(self, method, path, body=None, headers=None, timeout=20):
+    def request(self, method, path, body=None, headers=None, timeout=60):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout * SLOWER)
         try:
             data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
@@ -66,7 +66,7 @@ class Server:
             connection.close()
 
     def connect(self, data=b""):
-        raw = socket.create_connection(("127.0.0.1", self.port), timeout=40 * SLOWER)
+        raw = socket.create_connection(("127.0.0.1", self.port), timeout=90 * SLOWER)
         raw.sendall(data)
         return raw
 
@@ -100,7 +100,7 @@ def put(item, value):
     return ("kedge.put", {"collection": "notes", "id": item, "value": value})
 
 
-def read_until(raw, wanted, seconds=30):
+def read_until(raw, wanted, seconds=90):
     """Reads the stream until `wanted` stands in it; fails at the deadline or the end."""
     seen, end = b"", time.monotonic() + seconds * SLOWER
     while wanted not in seen:
@@ -112,7 +112,7 @@ def read_until(raw, wanted, seconds=30):
     return seen
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=90):
     end = time.monotonic() + seconds * SLOWER
     while not condition():
         if time.monotonic() > end:
@@ -120,7 +120,7 @@ def wait_for(condition, seconds=30):
         os.sched_yield()
 
 
-def ends(raw, trickle=None, seconds=20):
+def ends(raw, trickle=None, seconds=60):
     """Whether the server ends the connection within the time; sends `trickle` meanwhile."""
     end = time.monotonic() + seconds * SLOWER
     try:

@@ -77,7 +77,7 @@ class Restarts(unittest.TestCase):
     def test_idle_peers_leave_the_backend_its_files(self):
         server = Server(self.data, prepare=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120)))
         self.assertIn("few-open-files", server.logged())
-        early = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20 * SLOWER)
+        early = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60 * SLOWER)
         early.connect()
         idle = [server.connect() for _ in range(200)]
         for first in range(1, 21):
@@ -180,7 +180,7 @@ class Restarts(unittest.TestCase):
         self.assertEqual(events, ["started", "stopping", "stopped"])
 
     def refused(self, *arguments):
-        done = subprocess.run([SERVER, *arguments], capture_output=True, text=True, timeout=20 * SLOWER)
+        done = subprocess.run([SERVER, *arguments], capture_output=True, text=True, timeout=60 * SLOWER)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
         return done.stderr

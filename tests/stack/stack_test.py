@@ -21,7 +21,7 @@ except ImportError:
 ROOT = None
 SERVER = os.environ.get("KEDGE_TEST_PRESET") == "release"  # stacks run the release build
 ENGINES = ("dynamodb", "s3-gateway", "s3-storage", "s3-monitor", "sqs")
-DEADLINE_S = 20
+DEADLINE_S = 120
 
 
 class Stack:

@@ -203,7 +203,7 @@ bool scripted_server_wait(scripted_server *server, int requests)
     struct timespec until;
     int result = 0;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 10;
+    until.tv_sec += 60;
     pthread_mutex_lock(&server->lock);
     while (server->requests < requests && result == 0) {
         result = pthread_cond_timedwait(&server->arrived, &server->lock, &until);

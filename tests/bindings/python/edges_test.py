@@ -17,7 +17,7 @@ import unittest
 import kedge
 
 SERVER = sys.argv.pop(1)
-WAIT_S = 20
+WAIT_S = 120
 
 
 @kedge.mutator("good.count")

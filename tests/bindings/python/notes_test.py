@@ -26,7 +26,7 @@ class Notes(unittest.TestCase):
         return [sys.executable, APP, str(self.folder / who), "--url", self.url, *words]
 
     def run_app(self, who, *words):
-        done = subprocess.run(self.command(who, *words), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(self.command(who, *words), capture_output=True, text=True, timeout=120)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout.strip()
 
@@ -48,7 +48,7 @@ class Notes(unittest.TestCase):
         self.assertRegex(self.run_app("bob", "inbox"), r"^2 kedge\.text item-not-found: \w+")
         self.run_app("bob", "dismiss", "2")
         self.assertEqual(self.run_app("bob", "inbox"), "")
-        done = subprocess.run(self.command("bob", "dismiss", "2"), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(self.command("bob", "dismiss", "2"), capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"^[a-z-]+: \w+ \w+")
 
@@ -59,7 +59,7 @@ class Notes(unittest.TestCase):
                 note = self.run_app("ann", "add", text)
                 self.run_app("ann", "sync")
                 self.assertEqual(live.stdout.readline(), f"pulled {note} {text}\n")
-            live.communicate(timeout=60)
+            live.communicate(timeout=120)
         self.assertEqual(live.returncode, 0)
 
 

@@ -11,7 +11,7 @@ import time
 
 import kedge
 
-WAIT_S = 20.0  # for anything that must happen by itself
+WAIT_S = 120.0  # for anything that must happen by itself
 
 
 @kedge.mutator("stock.take")
