@@ -11,6 +11,7 @@
 #define ALGORITHMS_MAX  8
 #define CLOCK_LEEWAY_S  60
 #define TOKEN_BYTES_MAX 16384
+#define RSA_BITS_MIN    2048
 #define TIME_MAX_S      253402300799.0 /* the end of the year 9999 */
 
 struct kedge_auth {
@@ -63,6 +64,80 @@ static kedge_status parse_algorithms(kedge_auth *auth, const char *list, kedge_e
     return KEDGE_OK;
 }
 
+/* ---- the key set ---- */
+
+/* What the key is for, when it says so. */
+static bool is_for_verifying(jwk_t *key)
+{
+    const char *use = r_jwk_get_property_str(key, "use");
+    int count = r_jwk_get_property_array_size(key, "key_ops");
+    bool listed = count <= 0;
+    for (int i = 0; i < count; i++) {
+        const char *operation = r_jwk_get_property_array(key, "key_ops", (size_t)i);
+        listed = listed || (operation && strcmp(operation, "verify") == 0);
+    }
+    return listed && (!use || strcmp(use, "sig") == 0);
+}
+
+static kedge_status check_key(jwk_t *key, bool *usable, kedge_error *error)
+{
+    unsigned bits = 0;
+    int type = r_jwk_key_type(key, &bits, 0);
+    const char *kid = r_jwk_get_property_str(key, "kid");
+    *usable = (type & R_KEY_TYPE_SYMMETRIC) == 0 && is_for_verifying(key);
+    if (*usable && (type & R_KEY_TYPE_RSA) && bits < RSA_BITS_MIN) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "jwks-invalid",
+                          "the RSA key \"%s\" of the key set has %u bits; at least %d are needed",
+                          kid ? kid : "", bits, RSA_BITS_MIN);
+    }
+    return KEDGE_OK;
+}
+
+/* Moves the keys of `all` that can be used into `usable`. */
+static kedge_status select_keys(jwks_t *all, jwks_t *usable, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < r_jwks_size(all) && status == KEDGE_OK; i++) {
+        bool wanted = false;
+        jwk_t *key = r_jwks_get_at(all, i);
+        if (!key) return kedge_fail_no_memory(error);
+        status = check_key(key, &wanted, error);
+        if (status == KEDGE_OK && wanted && r_jwks_append_jwk(usable, key) != RHN_OK)
+            status = kedge_fail_no_memory(error);
+        r_jwk_free(key);
+    }
+    return status;
+}
+
+static kedge_status read_keys(const char *text, jwks_t *all, jwks_t *usable, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    bool read = r_jwks_import_from_json_str(all, text) == RHN_OK;
+    if (read) status = select_keys(all, usable, error);
+    if (status != KEDGE_OK || r_jwks_size(usable) > 0) return status;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "jwks-invalid",
+                      "the key set is not a JWKS (RFC 7517) with at least one public key that "
+                      "verifies signatures");
+}
+
+kedge_status kedge_auth_set_keys(kedge_auth *auth, const char *jwks, kedge_error *error)
+{
+    jwks_t *all = NULL;
+    jwks_t *usable = NULL;
+    bool made = r_jwks_init(&all) == RHN_OK && r_jwks_init(&usable) == RHN_OK;
+    kedge_status status = made ? read_keys(jwks, all, usable, error) : kedge_fail_no_memory(error);
+    if (status == KEDGE_OK) {
+        pthread_mutex_lock(&auth->mutex);
+        jwks_t *before = auth->keys;
+        auth->keys = usable;
+        usable = before;
+        pthread_mutex_unlock(&auth->mutex);
+    }
+    if (all) r_jwks_free(all);
+    if (usable) r_jwks_free(usable);
+    return status;
+}
+
 static kedge_status load_keys(kedge_auth *auth, const kedge_auth_options *options,
                               kedge_error *error)
 {
@@ -76,15 +151,9 @@ static kedge_status load_keys(kedge_auth *auth, const kedge_auth_options *option
     auth->audience =
         kedge_copy_text(options->environment->allocator, kedge_bytes_of(options->audience));
     if (!auth->issuer || !auth->audience) return kedge_fail_no_memory(error);
-    if (r_global_init() != RHN_OK || r_jwks_init(&auth->keys) != RHN_OK) {
-        return kedge_fail_no_memory(error);
-    }
-    if (r_jwks_import_from_json_str(auth->keys, options->jwks) != RHN_OK ||
-        r_jwks_size(auth->keys) == 0) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "jwks-invalid",
-                          "the key set is not a JWKS with at least one key (RFC 7517)");
-    }
-    return parse_algorithms(auth, options->algorithms, error);
+    if (r_global_init() != RHN_OK) return kedge_fail_no_memory(error);
+    kedge_status status = kedge_auth_set_keys(auth, options->jwks, error);
+    return status == KEDGE_OK ? parse_algorithms(auth, options->algorithms, error) : status;
 }
 
 kedge_status kedge_auth_new(const kedge_auth_options *options, kedge_auth **auth,
@@ -137,8 +206,11 @@ static kedge_status check_signature(kedge_auth *auth, jwt_t *token, kedge_error 
     if (!pinned) return refuse(error, "token-invalid", "the token's algorithm is not accepted");
     jwk_t *key = find_key(auth, token);
     if (!key) return refuse(error, "token-invalid", "the token's key is not in the key set");
-    int verified = r_jwt_verify_signature(token, key, 0);
+    const char *wanted = r_jwk_get_property_str(key, "alg");
+    bool fits = !wanted || r_str_to_jwa_alg(wanted) == algorithm;
+    int verified = fits ? r_jwt_verify_signature(token, key, 0) : RHN_ERROR_INVALID;
     r_jwk_free(key);
+    if (!fits) return refuse(error, "token-invalid", "the token's key is for another algorithm");
     if (verified != RHN_OK) return refuse(error, "token-invalid", "the token's signature is wrong");
     return KEDGE_OK;
 }
@@ -282,7 +354,11 @@ kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
     if (!authorization || !*authorization) {
         return refuse(error, "token-missing", "the header Authorization: Bearer … is missing");
     }
-    if (strncasecmp(authorization, "Bearer ", 7) == 0) authorization += 7;
+    if (strncasecmp(authorization, "Bearer ", 7) != 0) {
+        return refuse(error, "token-invalid",
+                      "the header Authorization must be Bearer, a space, and the token");
+    }
+    authorization += 7;
     if (strlen(authorization) > TOKEN_BYTES_MAX) {
         return refuse(error, "token-invalid", "the token is over 16 KiB");
     }

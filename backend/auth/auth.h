@@ -26,8 +26,10 @@ typedef struct kedge_auth_result {
 
 typedef struct kedge_auth_options {
     const kedge_environment *environment;
-    bool open;              /* everybody on loopback is the administrator */
-    const char *jwks;       /* JSON text of the key set */
+    bool open; /* everybody on loopback is the administrator */
+    /* JSON text of the key set. Keys that are for something else than verifying signatures (`use`,
+     * `key_ops`) are left out; an RSA key of less than 2048 bits refuses the set. */
+    const char *jwks;
     const char *issuer;     /* required value of `iss` */
     const char *audience;   /* required value or member of `aud` */
     const char *algorithms; /* "RS256,ES256"; NULL: RS256, PS256, ES256, EdDSA */
@@ -38,6 +40,8 @@ typedef struct kedge_auth kedge_auth;
 kedge_status kedge_auth_new(const kedge_auth_options *options, kedge_auth **auth,
                             kedge_error *error);
 void kedge_auth_free(kedge_auth *auth);
+/* Takes the keys of another key set from now on. With an error those of before stay. Any thread. */
+kedge_status kedge_auth_set_keys(kedge_auth *auth, const char *jwks, kedge_error *error);
 /* `authorization` is the header's value, or NULL. KEDGE_UNAUTHORIZED with the code token-missing,
  * token-invalid or token-expired. Any thread. */
 kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,

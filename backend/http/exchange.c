@@ -1,5 +1,6 @@
 /* See exchange.h: reading, handing over, sending. */
 #include "backend/http/exchange.h"
+#include "backend/http/head.h"
 
 #include "backend/front/response.h"
 
@@ -200,7 +201,8 @@ static void add_headers(kedge_exchange *exchange, struct MHD_Response *message)
         kedge_response_cost(&exchange->response, exchange->context->environment->allocator,
                             add_header, message);
     }
-    if (atomic_load(&exchange->context->stopping)) add_header(message, "Connection", "close");
+    if (exchange->closes || atomic_load(&exchange->context->stopping))
+        add_header(message, "Connection", "close");
 }
 
 static struct MHD_Response *make_stream(kedge_exchange *exchange)
@@ -240,16 +242,31 @@ static enum MHD_Result respond(kedge_exchange *exchange)
     return queued;
 }
 
+/* With the head. A response at once ends the connection: where the next request would begin is not
+ * known. */
+static enum MHD_Result begin(kedge_exchange *exchange, const char *version)
+{
+    const char *problem = kedge_head_problem(exchange->connection, version);
+    if (!problem) {
+        atomic_store(&exchange->state, KEDGE_EXCHANGE_READING);
+        return MHD_YES;
+    }
+    exchange->closes = true;
+    kedge_api_problem(&exchange->response, 400, "head-invalid", problem);
+    finish(exchange);
+    return respond(exchange);
+}
+
 enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connection *connection,
-                                    const char *method, const char *upload, size_t *upload_size)
+                                    const char *method, const char *version, const char *upload,
+                                    size_t *upload_size)
 {
     switch (atomic_load(&exchange->state)) {
     case KEDGE_EXCHANGE_NEW:
         exchange->connection = connection;
         snprintf(exchange->method, sizeof exchange->method, "%s", method);
         set_deadline(exchange->context, connection, exchange->context->request_timeout_ms);
-        atomic_store(&exchange->state, KEDGE_EXCHANGE_READING);
-        return MHD_YES;
+        return begin(exchange, version);
     case KEDGE_EXCHANGE_READING:
         if (*upload_size) {
             bool taken = take_body(exchange, upload, *upload_size);

@@ -9,14 +9,13 @@
 #include "backend/http/consumers.h"
 #include "backend/http/followers.h"
 #include "backend/http/server.h"
+#include "backend/http/signals.h"
 #include "backend/plugin/plugin.h"
 #include "backend/stores/stores.h"
 
 #include "common/error.h"
 
 #include <malloc.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -533,13 +532,7 @@ int main(int argc, char **argv)
      * to the system when it is freed, also after a larger one was. */
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 
-    /* Threads that are started from now on leave the signals to this one. */
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    kedge_signals_block();
 
     kedge_arguments arguments = {0};
     kedge_error error = {0};
@@ -559,8 +552,9 @@ int main(int argc, char **argv)
         stop(&service);
         return status == KEDGE_INVALID_ARGUMENT ? 2 : 1;
     }
-    int signal_number = 0;
-    sigwait(&signals, &signal_number);
+    const kedge_signals_keys keys = {&service.environment, service.auth, arguments.jwks,
+                                     &service.log};
+    int signal_number = kedge_signals_await_stop(&keys);
     kedge_logger_write(&service.log, KEDGE_LOGGER_INFO, "stopping", "signal",
                        strsignal(signal_number), NULL);
     stop(&service);

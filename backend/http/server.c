@@ -40,9 +40,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 {
     (void)context;
     (void)url;
-    (void)version;
     if (!*exchange) return MHD_NO;
-    return kedge_exchange_step(*exchange, connection, method, upload, upload_size);
+    return kedge_exchange_step(*exchange, connection, method, version, upload, upload_size);
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **exchange,

@@ -284,6 +284,117 @@ static void test_wrong_options_are_named(void **state)
     assert_null(auth);
 }
 
+/* The key set of one public key, with a property of the key set to a JSON value. */
+static char *set_of(jwk_t *key, const char *property, const char *value)
+{
+    char *key_text = r_jwk_export_to_json_str(key, 0);
+    json_t *one = json_loads(key_text, 0, NULL);
+    if (property) json_object_set_new(one, property, json_loads(value, JSON_DECODE_ANY, NULL));
+    json_t *set = json_pack("{s:[o]}", "keys", one);
+    char *text = json_dumps(set, 0);
+    json_decref(set);
+    r_free(key_text);
+    return text;
+}
+
+static void test_a_key_is_used_for_nothing_but_what_it_says(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *property;
+        const char *value;
+        kedge_status loaded;
+        const char *refused; /* the token; NULL: it is accepted */
+    } cases[] = {
+        {"use", "\"sig\"", KEDGE_OK, NULL},
+        {"use", "\"enc\"", KEDGE_INVALID_ARGUMENT, NULL},
+        {"key_ops", "[\"sign\",\"verify\"]", KEDGE_OK, NULL},
+        {"key_ops", "[\"encrypt\",\"wrapKey\"]", KEDGE_INVALID_ARGUMENT, NULL},
+        {"alg", "\"ES256\"", KEDGE_OK, NULL},
+        {"alg", "\"ES384\"", KEDGE_OK, "another algorithm"},
+    };
+    kedge_auth *auth = make_auth(NULL);
+    char *token = make_token("{}", signing_key, R_JWA_ALG_ES256);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kedge_auth_result result;
+        kedge_error error = {0};
+        char *set = set_of(public_key, cases[i].property, cases[i].value);
+        assert_int_equal(kedge_auth_set_keys(auth, set, &error), cases[i].loaded);
+        free(set);
+        if (cases[i].loaded != KEDGE_OK) {
+            assert_string_equal(error.code, "jwks-invalid");
+            continue;
+        }
+        kedge_status status = check(auth, token, &result, &error);
+        assert_int_equal(status, cases[i].refused ? KEDGE_UNAUTHORIZED : KEDGE_OK);
+        if (cases[i].refused) assert_non_null(strstr(error.message, cases[i].refused));
+    }
+    r_free(token);
+    kedge_auth_free(auth);
+}
+
+static void test_a_short_rsa_key_refuses_the_key_set(void **state)
+{
+    (void)state;
+    jwk_t *private_key = NULL, *short_key = NULL;
+    kedge_error error = {0};
+    kedge_auth *auth = make_auth(NULL);
+    r_jwk_init(&private_key);
+    r_jwk_init(&short_key);
+    assert_int_equal(r_jwk_generate_key_pair(private_key, short_key, R_KEY_TYPE_RSA, 1024, "short"),
+                     RHN_OK);
+    char *set = set_of(short_key, NULL, NULL);
+    assert_int_equal(kedge_auth_set_keys(auth, set, &error), KEDGE_INVALID_ARGUMENT);
+    assert_string_equal(error.message,
+                        "the RSA key \"short\" of the key set has 1024 bits; at least "
+                        "2048 are needed");
+    free(set);
+    r_jwk_free(private_key);
+    r_jwk_free(short_key);
+    kedge_auth_free(auth);
+}
+
+static void test_other_keys_count_from_when_they_are_set(void **state)
+{
+    (void)state;
+    kedge_auth_result result;
+    kedge_error error = {0};
+    kedge_auth *auth = make_auth(NULL);
+    char *old = make_token("{}", signing_key, R_JWA_ALG_ES256);
+    char *new = make_token("{}", stranger_key, R_JWA_ALG_ES256);
+    char *set = set_of(stranger_public, NULL, NULL);
+    assert_int_equal(kedge_auth_set_keys(auth, "{\"keys\":[]}", &error), KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(kedge_auth_set_keys(auth, "<html>", &error), KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(check(auth, old, &result, &error), KEDGE_OK);
+    assert_int_equal(kedge_auth_set_keys(auth, set, &error), KEDGE_OK);
+    assert_int_equal(check(auth, old, &result, &error), KEDGE_UNAUTHORIZED);
+    assert_int_equal(check(auth, new, &result, &error), KEDGE_OK);
+    free(set);
+    r_free(old);
+    r_free(new);
+    kedge_auth_free(auth);
+}
+
+static void test_a_token_without_its_scheme_is_refused(void **state)
+{
+    (void)state;
+    kedge_auth_result result;
+    kedge_error error = {0};
+    char header[4096];
+    kedge_auth *auth = make_auth(NULL);
+    char *token = make_token("{}", signing_key, R_JWA_ALG_ES256);
+    static const char *const schemes[] = {"", "Basic ", "Bearer", "Bearer  ", " Bearer "};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        snprintf(header, sizeof header, "%s%s", schemes[i], token);
+        assert_int_equal(kedge_auth_check(auth, header, &result, &error), KEDGE_UNAUTHORIZED);
+        assert_string_equal(error.code, "token-invalid");
+    }
+    snprintf(header, sizeof header, "bearer %s", token); /* its case does not count */
+    assert_int_equal(kedge_auth_check(auth, header, &result, &error), KEDGE_OK);
+    r_free(token);
+    kedge_auth_free(auth);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +406,10 @@ int main(void)
         cmocka_unit_test(test_a_token_without_signature_or_with_a_shared_secret_is_refused),
         cmocka_unit_test(test_a_token_that_asks_for_extensions_is_refused),
         cmocka_unit_test(test_garbage_in_place_of_a_token_is_refused),
+        cmocka_unit_test(test_a_key_is_used_for_nothing_but_what_it_says),
+        cmocka_unit_test(test_a_short_rsa_key_refuses_the_key_set),
+        cmocka_unit_test(test_other_keys_count_from_when_they_are_set),
+        cmocka_unit_test(test_a_token_without_its_scheme_is_refused),
         cmocka_unit_test(test_wrong_options_are_named),
     };
     return cmocka_run_group_tests(tests, make_keys, free_keys);

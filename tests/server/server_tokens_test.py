@@ -4,6 +4,7 @@
 Usage: server_tokens_test.py SERVER_PROGRAM PLUGIN LIBKEDGE. Closes with the plain line "N passed, N failed"."""
 import ctypes
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "docs/how-to"))
 import make_token
-from peers import BASE, SERVER, SLOWER, Server, pull_body, push_body, put, read_until, run_tests
+from peers import BASE, SERVER, SLOWER, Server, pull_body, push_body, put, read_until, run_tests, wait_for
 
 
 LIBRARY = sys.argv[3]
@@ -82,9 +83,26 @@ class Tokens(unittest.TestCase):
         self.assertEqual(self.server.stop(), 0, self.server.logged())
         self.folder.cleanup()
 
-    def token(self, **claims):
+    def token(self, keys="", **claims):
         all_claims = {"iss": "i", "aud": "kedge", "sub": "u1", "exp": time.time() + 600, **claims}
-        return {"Authorization": "Bearer " + make_token.make_token(pathlib.Path(self.folder.name), all_claims)}
+        return {"Authorization": "Bearer " + make_token.make_token(pathlib.Path(self.folder.name) / keys, all_claims)}
+
+    def test_sighup_takes_other_keys_and_keeps_the_old_ones_when_the_file_is_wrong(self):
+        root = pathlib.Path(self.folder.name)
+        (root / "next").mkdir()
+        make_token.make_keys(root / "next")
+        old, new = self.token(org="*", role="admin"), self.token(keys="next", org="*", role="admin")
+        status = lambda token: self.server.request("GET", "/v1/orgs/acme/projects", headers=token)[0]
+        self.assertEqual((status(old), status(new)), (200, 401))
+        (root / "next" / "keys.json").replace(root / "keys.json")
+        self.server.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: status(new) == 200)
+        self.assertEqual(status(old), 401)
+        (root / "keys.json").write_text("{")
+        self.server.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: "keys-not-loaded" in self.server.logged())
+        self.assertIn("jwks-invalid", self.server.logged())
+        self.assertEqual(status(new), 200)
 
     def test_a_token_opens_its_organization_and_shows_nothing_of_another(self):
         admin = self.token(org="*", role="admin")
