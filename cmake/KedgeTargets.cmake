@@ -10,7 +10,8 @@ function(kedge_flags target)
   set_target_properties(${target} PROPERTIES C_EXTENSIONS OFF C_VISIBILITY_PRESET hidden
                                              POSITION_INDEPENDENT_CODE ON)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
-  target_compile_options(${target} PRIVATE ${KEDGE_WARNINGS} -ffp-contract=off)
+  # Sections of their own, so that a linker can leave out the functions that its program does not use.
+  target_compile_options(${target} PRIVATE ${KEDGE_WARNINGS} -ffp-contract=off -ffunction-sections -fdata-sections)
   if(KEDGE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

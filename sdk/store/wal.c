@@ -29,7 +29,8 @@
 /* A commit writes its last frame, and may fill a sector with copies of it. */
 #define FRAMES_OF_END 4
 
-static const char zeros[RESERVE_AHEAD * FRAME_BYTES];
+/* Never written; not const, so that it takes no room in the library. */
+static char zeros[RESERVE_AHEAD * FRAME_BYTES];
 
 static sqlite3_file *file_of(const kedge_store_db *db, int which)
 {
