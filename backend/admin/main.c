@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The built-in mutators, and those of --mutators. */
 static kedge_status open_registry(const kedge_environment *environment,
@@ -83,6 +84,11 @@ int main(int argc, char **argv)
 {
     int child = kedge_plugin_child_dispatch(argc, argv);
     if (child >= 0) return child;
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        printf("kedge-admin %s\n", kedge_library_version());
+        return 0;
+    }
+    umask(077); /* what it makes in a data folder is its user's alone */
     kedge_admin_line line;
     kedge_error error = {0};
     const kedge_admin_command *command = NULL;

@@ -17,8 +17,9 @@
 
 struct kedge_embedded {
     const kedge_allocator *allocator;
-    int lock;
-    bool lacked_records; /* -1: not held */
+    int lock; /* -1: not held */
+    bool lacked_records;
+    bool readable_by_others;
     kedge_records records;
     kedge_blobs blobs;
     kedge_queue queue;
@@ -74,6 +75,21 @@ bool kedge_embedded_exists(const char *path)
     struct stat found;
     return join(path, "records.db", &records, NULL) == KEDGE_OK &&
            stat(records.text, &found) == 0 && S_ISREG(found.st_mode);
+}
+
+/* A database that an older umask made, in a folder that others may look into. */
+static bool is_readable_by_others(const char *path)
+{
+    static const char *const names[] = {"records.db", "queue.db", "snapshots.db"};
+    struct stat found;
+    if (stat(path, &found) != 0 || (found.st_mode & (S_IXGRP | S_IXOTH)) == 0) return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        path_text database;
+        if (join(path, names[i], &database, NULL) != KEDGE_OK) return false;
+        if (stat(database.text, &found) == 0 && (found.st_mode & (S_IRGRP | S_IROTH)) != 0)
+            return true;
+    }
+    return false;
 }
 
 /* Refuses a folder of something else, so that a mistyped path does not get a
@@ -171,6 +187,7 @@ kedge_status kedge_embedded_open(const kedge_environment *environment, const cha
     made->lock = -1;
     kedge_status status = check_folder(path, error);
     if (status == KEDGE_OK && lock) status = take_lock(made, path, error);
+    made->readable_by_others = is_readable_by_others(path);
     made->lacked_records =
         !kedge_embedded_exists(path) && (stands(path, "blobs") || stands(path, "queue.db"));
     if (status == KEDGE_OK) status = open_ports(environment, path, made, error);
@@ -193,6 +210,11 @@ void kedge_embedded_close(kedge_embedded *embedded)
     if (embedded->records.vtable != NULL) embedded->records.vtable->close(embedded->records.self);
     if (embedded->lock >= 0) close(embedded->lock);
     kedge_release(embedded->allocator, embedded);
+}
+
+bool kedge_embedded_is_readable_by_others(const kedge_embedded *embedded)
+{
+    return embedded->readable_by_others;
 }
 
 bool kedge_embedded_lacked_records(const kedge_embedded *embedded)

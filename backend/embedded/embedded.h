@@ -26,6 +26,8 @@ kedge_status kedge_embedded_open(const kedge_environment *environment, const cha
                                  kedge_embedded **embedded, kedge_error *error);
 void kedge_embedded_close(kedge_embedded *embedded); /* NULL is allowed */
 
+/* When it was opened, other users of the machine could read its databases. */
+bool kedge_embedded_is_readable_by_others(const kedge_embedded *embedded);
 /* When it was opened there were blobs or a queue, and no records.db: it was lost, or is not
  * mounted, and all projects begin anew. */
 bool kedge_embedded_lacked_records(const kedge_embedded *embedded);

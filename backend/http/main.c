@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LARGE_BLOCK 262144
@@ -527,6 +528,8 @@ int main(int argc, char **argv)
     }
     int child = kedge_plugin_child_dispatch(argc, argv);
     if (child >= 0) return child;
+
+    umask(077); /* what the server makes is its user's alone */
 
     /* Bodies, responses and states come and go by the megabyte. From this size on a block goes back
      * to the system when it is freed, also after a larger one was. */

@@ -152,6 +152,13 @@ bool kedge_stores_warning(const kedge_stores *stores, kedge_error *warning)
                    "anew; when it was lost, stop the server and restore it from a backup");
         return true;
     }
+    if (stores->embedded != NULL && kedge_embedded_is_readable_by_others(stores->embedded)) {
+        kedge_fail(warning, KEDGE_OK, "data-readable-by-others",
+                   "other users of this machine can read the databases in the data folder; take "
+                   "their rights away with: chmod -R go-rwx %s",
+                   stores->name.data);
+        return true;
+    }
     int64_t skew_ms = stores->aws == NULL ? 0 : kedge_aws_skew_ms(stores->aws);
     if (llabs((long long)skew_ms) < SKEW_WARNED_MS) return false;
     kedge_fail(

@@ -69,6 +69,10 @@ class AdminBesideServer(unittest.TestCase):
         thread.start()
         return thread
 
+    def test_it_prints_its_version(self):
+        said = subprocess.run([ADMIN, "--version"], check=True, capture_output=True, text=True).stdout
+        self.assertRegex(said, r"^kedge-admin \d+\.\d+\.\d+\n$")
+
     def test_a_fork_and_a_rebase_by_request_and_by_the_admin_are_the_same(self):
         self.push("a", put("n1", {"v": 1}))
         for number in range(2, 8):

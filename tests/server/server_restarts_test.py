@@ -5,6 +5,7 @@ Usage: server_restarts_test.py SERVER_PROGRAM PLUGIN. Closes with the plain line
 import gzip
 import http.client
 import json
+import os
 import pathlib
 import resource
 import signal
@@ -38,6 +39,19 @@ class Restarts(unittest.TestCase):
         self.assertEqual(response["cookie"]["order"], 5)
         self.assertIn({"op": "put", "key": "notes/n1", "value": 5}, response["patch"])
         self.assertEqual(server.stop(), 0)
+
+    def test_what_it_makes_is_its_users_alone_and_what_others_can_read_is_told(self):
+        stop = lambda server: (self.assertEqual(server.stop(), 0), server.logged())[1]
+        server = Server(self.data, prepare=lambda: os.umask(0o022))
+        self.assertEqual(server.request("POST", BASE + "/push", push_body("a", [put("n1", "x" * 100000)]))[0], 200)
+        self.assertNotIn("data-readable-by-others", stop(server))
+        made = [self.data, *self.data.rglob("*")]
+        self.assertGreater(len(made), 5)
+        self.assertEqual([path for path in made if path.stat().st_mode & 0o077], [])
+        self.data.chmod(0o755)
+        self.assertNotIn("data-readable-by-others", stop(Server(self.data)))
+        (self.data / "records.db").chmod(0o644)
+        self.assertIn("chmod -R go-rwx", stop(Server(self.data)))
 
     def test_a_stop_under_load_keeps_what_was_answered(self):
         server = Server(self.data)
