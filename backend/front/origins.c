@@ -35,7 +35,7 @@ static bool is_origin(const char *text)
     size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
     if (scheme == 0 || strncmp(text + scheme, "://", 3) != 0) return false;
     const char *host = text + scheme + 3;
-    return *host != '\0' && host[strcspn(host, "/?#@, \t")] == '\0';
+    return *host != '\0' && host[strcspn(host, "/?#@*, \t")] == '\0';
 }
 
 kedge_status kedge_cors_origins_check(const kedge_cors_origins *origins, kedge_error *error)

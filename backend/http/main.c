@@ -46,6 +46,7 @@ typedef struct kedge_arguments {
     const char *new_clients;
     bool open;
     bool cost_header;
+    bool behind_proxy;
     kedge_cors_origins origins;
 } kedge_arguments;
 
@@ -107,7 +108,8 @@ static void print_help(FILE *out)
         "                      queued mode: a push comes again so long after its consumer died;\n"
         "                      default 10\n"
         "  --tls-certificate FILE, --tls-key FILE\n"
-        "                      PEM; without them put a TLS proxy in front of other than loopback\n"
+        "                      PEM; TLS 1.2 or later\n"
+        "  --behind-proxy      listens beyond loopback without TLS: a proxy in front has it\n"
         "  --workers N         threads that run requests; default 16\n"
         "  --request-timeout SECONDS\n"
         "                      for a request's head, and then for its body; default 30\n"
@@ -165,6 +167,7 @@ static bool *find_flag(kedge_arguments *arguments, const char *name)
 {
     if (strcmp(name, "--open") == 0) return &arguments->open;
     if (strcmp(name, "--cost-header") == 0) return &arguments->cost_header;
+    if (strcmp(name, "--behind-proxy") == 0) return &arguments->behind_proxy;
     return kedge_stores_flag(&arguments->stores, name);
 }
 
@@ -305,13 +308,24 @@ static kedge_status read_settings(const kedge_arguments *arguments, kedge_settin
     return status;
 }
 
+static bool is_loopback(const char *address)
+{
+    return kedge_host_is_loopback(strcmp(address, "::1") ? address : "[::1]");
+}
+
 static kedge_status open_auth(kedge_service *service, const kedge_arguments *arguments,
                               const char *address, kedge_error *error)
 {
-    if (arguments->open && !kedge_host_is_loopback(strcmp(address, "::1") ? address : "[::1]")) {
+    if (arguments->open && !is_loopback(address)) {
         return kedge_fail(
             error, KEDGE_INVALID_ARGUMENT, "open-not-loopback",
             "--open has no tokens and so listens only on 127.0.0.1 or [::1], not on %s", address);
+    }
+    if (!is_loopback(address) && !arguments->certificate && !arguments->behind_proxy) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "listen-unencrypted",
+                          "--listen %s is beyond loopback and has no TLS: give --tls-certificate "
+                          "and --tls-key, or --behind-proxy when a proxy in front of it has TLS",
+                          address);
     }
     char *jwks = NULL;
     kedge_status status = KEDGE_OK;

@@ -43,6 +43,14 @@ static void run_api(kedge_exchange *exchange, kedge_backend *backend, const char
     if (packed && peer_is_remote(exchange)) kedge_body_compress(&exchange->response);
 }
 
+/* Whether a browser sent it for a page that the server does not know, without saying the page's
+ * origin: as for the source of an image. */
+static bool is_for_a_strange_page(kedge_exchange *exchange)
+{
+    const char *site = kedge_exchange_header(exchange, "Sec-Fetch-Site");
+    return site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+}
+
 /* In open mode a web page of another site, or a name rebound to loopback, is refused. */
 static bool check_open_mode(kedge_exchange *exchange)
 {
@@ -51,7 +59,7 @@ static bool check_open_mode(kedge_exchange *exchange)
     const char *host = kedge_exchange_header(exchange, "Host");
     const char *origin = kedge_exchange_header(exchange, "Origin");
     if (host && kedge_host_is_loopback(host) &&
-        (!origin || kedge_cors_origins_allow(origins, origin))) {
+        (origin ? kedge_cors_origins_allow(origins, origin) : !is_for_a_strange_page(exchange))) {
         return true;
     }
     kedge_exchange_problem(

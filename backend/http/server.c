@@ -13,6 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* In the words of GnuTLS: since TLS 1.2, and ciphers that authenticate what they encrypt. */
+#define TLS_PRIORITIES                                                                             \
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:"            \
+    "+CHACHA20-POLY1305"
 #define STOP_WAIT_MS 5000
 #define STOP_STEP_MS 10
 
@@ -170,14 +174,16 @@ static kedge_status start_daemon(kedge_server *server, const kedge_server_option
     if (status != KEDGE_OK) return status;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     if (address.ss_family == AF_INET6) flags |= MHD_USE_IPv6;
-    struct MHD_OptionItem tls[] = {{MHD_OPTION_END, 0, NULL}, {0}, {0}};
+    struct MHD_OptionItem tls[] = {{MHD_OPTION_END, 0, NULL}, {0}, {0}, {0}};
     if (options->tls_certificate) {
         flags |= MHD_USE_TLS;
         tls[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0,
                                          (void *)(uintptr_t)options->tls_certificate};
         tls[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0,
                                          (void *)(uintptr_t)options->tls_key};
-        tls[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+        tls[2] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
+                                         (void *)(uintptr_t)TLS_PRIORITIES};
+        tls[3] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     }
     kedge_exchange_context *context = &server->context;
     unsigned connections_max = count_connections(options->log);

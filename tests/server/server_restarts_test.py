@@ -218,6 +218,7 @@ class Restarts(unittest.TestCase):
         for option in ("--workers", "--request-timeout", "--ping", "--log-level"):
             for value in ("0", "x", "7x", "-1", "", "99999999999999999999"):
                 self.assertIn(option, self.refused(*data, *loopback, "--open", option, value))
+        self.assertIn("https://*.example.com", self.refused(*data, *loopback, "--open", "--origin", "https://*.example.com"))
         self.assertIn("compact or seed", self.refused(*data, *loopback, "--open", "--cadence", "x"))
         stranger = pathlib.Path(self.folder.name) / "stranger"
         stranger.mkdir()

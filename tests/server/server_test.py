@@ -149,6 +149,12 @@ class Requests(OpenServer):
         self.assertEqual(self.server.request("GET", BASE + "/versions", headers={"Origin": "https://evil.example"})[0], 403)
         status, headers, _ = self.server.request("GET", "/v1/health", headers={"Origin": "http://localhost:3000"})
         self.assertEqual((status, headers["Access-Control-Allow-Origin"]), (200, "http://localhost:3000"))
+        # An image of a page: a browser tells where from, and no origin.
+        for site, expected in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
+            status = self.server.request("GET", "/v1/health", headers={"Sec-Fetch-Site": site})[0]
+            self.assertEqual(status, expected, site)
+        local = {"Sec-Fetch-Site": "cross-site", "Origin": "http://localhost:3000"}
+        self.assertEqual(self.server.request("GET", "/v1/health", headers=local)[0], 200)
 
     def test_a_preflight_is_answered_and_errors_carry_the_headers(self):
         origin = {"Origin": "https://app.example.com"}

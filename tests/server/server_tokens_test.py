@@ -3,8 +3,10 @@
 
 Usage: server_tokens_test.py SERVER_PROGRAM PLUGIN LIBKEDGE. Closes with the plain line "N passed, N failed"."""
 import ctypes
+import http.client
 import pathlib
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -183,7 +185,7 @@ class Tokens(unittest.TestCase):
         self.server.request("PUT", "/v1/orgs/acme/projects/p", headers=admin)
         leeway = 60
         lasting = self.server.events(self.token(org="acme"))
-        brief = self.token(org="acme", exp=time.time() - leeway + 1 + 2 * SLOWER)
+        brief = self.token(org="acme", exp=time.time() - leeway + 10 * SLOWER)
         ticket = self.server.request("POST", BASE + "/events/ticket", headers=brief)[2]["ticket"]
         streams = [self.server.events(brief), self.server.events(path=f"{BASE}/events?ticket={ticket}")]
         for raw in [lasting, *streams]:
@@ -197,7 +199,56 @@ class Tokens(unittest.TestCase):
         lasting.close()
 
 
+class Encrypted(unittest.TestCase):
+    """A server with a certificate of its own."""
+
+    def connect(self, server, **limits):
+        context = ssl.create_default_context(cafile=self.certificate)
+        context.check_hostname = False
+        for name, value in limits.items():
+            context.set_ciphers(value) if name == "ciphers" else setattr(context, name, value)
+        connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=60 * SLOWER, context=context)
+        try:
+            connection.request("GET", "/v1/health")
+            response = connection.getresponse()
+            response.read()
+            return response.status, connection.sock.version() if connection.sock else ""
+        finally:
+            connection.close()
+
+    def test_old_tls_and_ciphers_that_do_not_authenticate_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            self.certificate, key = str(root / "tls.pem"), str(root / "tls-key.pem")
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out",
+                            self.certificate, "-subj", "/CN=127.0.0.1", "-days", "2"], check=True, capture_output=True)
+            make_token.make_keys(root)
+            server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i", "--audience", "kedge",
+                            "--tls-certificate", self.certificate, "--tls-key", key)
+            try:
+                for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+                    self.assertEqual(self.connect(server, maximum_version=version)[0], 200)
+                old = dict(minimum_version=ssl.TLSVersion.TLSv1, maximum_version=ssl.TLSVersion.TLSv1_1,
+                           ciphers="ALL:@SECLEVEL=0")
+                blocks = dict(maximum_version=ssl.TLSVersion.TLSv1_2, ciphers="ECDHE-RSA-AES128-SHA256:AES128-SHA")
+                for refused in (old, blocks):
+                    with self.assertRaises((ssl.SSLError, ConnectionError)):
+                        self.connect(server, **refused)
+            finally:
+                self.assertEqual(server.stop(), 0)
+
+
 class OpenOrTokens(unittest.TestCase):
+    def test_beyond_loopback_it_has_tls_or_stands_behind_a_proxy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            make_token.make_keys(root)
+            tokens = ["--jwks", str(root / "keys.json"), "--issuer", "i", "--audience", "kedge"]
+            with self.assertRaisesRegex(RuntimeError, "--behind-proxy"):
+                Server(root / "data", *tokens, listen="0.0.0.0:0")
+            with self.assertRaisesRegex(RuntimeError, "listen-failed"): # an address that no machine has
+                Server(root / "data", *tokens, "--behind-proxy", listen="192.0.2.1:0")
+
     def test_a_server_that_is_given_tokens_does_not_start_open(self):
         with tempfile.TemporaryDirectory() as folder:
             for option in ("--jwks", "--issuer", "--audience", "--algorithms"):
