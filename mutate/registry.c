@@ -13,6 +13,7 @@
 typedef struct entry {
     kedge_mutator mutator;
     bool client_only;
+    bool forbidden;
 } entry;
 
 struct kedge_registry {
@@ -80,7 +81,7 @@ static kedge_status add(kedge_registry *registry, const kedge_mutator *mutator, 
     }
     entry *at = &registry->entries[place];
     memmove(at + 1, at, (registry->count - place) * sizeof *at);
-    *at = (entry){*mutator, client_only};
+    *at = (entry){*mutator, client_only, false};
     registry->count++;
     return KEDGE_OK;
 }
@@ -188,6 +189,50 @@ bool kedge_registry_lacks(const kedge_registry *registry, kedge_bytes name, int6
         if (lacks_one(registry, kedge_bytes_of(lack->name), lack->version)) return true;
     }
     return false;
+}
+
+/* ---- what may be pushed ---- */
+
+#define BUILTIN "kedge."
+
+void kedge_registry_forbid_builtins(kedge_registry *registry)
+{
+    for (size_t i = 0; i < registry->count; i++) {
+        const char *name = registry->entries[i].mutator.name;
+        bool builtin = strncmp(name, BUILTIN, strlen(BUILTIN)) == 0;
+        registry->entries[i].forbidden = builtin && strcmp(name, "kedge.noop") != 0;
+    }
+}
+
+bool kedge_registry_allow_builtin(kedge_registry *registry, kedge_bytes name)
+{
+    bool found;
+    size_t place = place_of(registry, name, &found);
+    if (!found || !kedge_bytes_start_with(name, KEDGE_BYTES(BUILTIN))) return false;
+    registry->entries[place].forbidden = false;
+    return true;
+}
+
+static const char *forbidden_one(const kedge_registry *registry, kedge_bytes name)
+{
+    bool found;
+    size_t place = place_of(registry, name, &found);
+    const entry *at = &registry->entries[place];
+    return found && at->forbidden ? at->mutator.name : NULL;
+}
+
+const char *kedge_registry_forbidden(const kedge_registry *registry, kedge_bytes name,
+                                     kedge_bytes args)
+{
+    kedge_batch_part part;
+    const char *forbidden = forbidden_one(registry, name);
+    if (forbidden != NULL || !kedge_bytes_equal_text(name, KEDGE_BATCH_MUTATOR) ||
+        kedge_batch_check(args, NULL) != KEDGE_OK)
+        return forbidden;
+    kedge_json_iterator parts = kedge_batch_iterate(args);
+    while (forbidden == NULL && kedge_batch_next(&parts, &part))
+        forbidden = forbidden_one(registry, kedge_bytes_of(part.name));
+    return forbidden;
 }
 
 bool kedge_registry_has_app(const kedge_registry *registry)

@@ -32,6 +32,14 @@ bool kedge_registry_is_client_only(const kedge_registry *registry, kedge_bytes n
  * canonical; what is no batch's needs nothing more. */
 bool kedge_registry_lacks(const kedge_registry *registry, kedge_bytes name, int64_t version,
                           kedge_bytes args, kedge_batch_part *lack);
+/* No built-in mutator may be pushed from now on but kedge.noop, which takes the place of a mutation
+ * that was cancelled; then, that one may be after all. False: there is no such built-in one. */
+void kedge_registry_forbid_builtins(kedge_registry *registry);
+bool kedge_registry_allow_builtin(kedge_registry *registry, kedge_bytes name);
+/* The name of the first mutator that the mutation needs and that may not be pushed: its own, or
+ * that of a part of a batch. NULL: none. `args` are canonical. */
+const char *kedge_registry_forbidden(const kedge_registry *registry, kedge_bytes name,
+                                     kedge_bytes args);
 /* Whether it has mutators of an app besides the built-in ones. */
 bool kedge_registry_has_app(const kedge_registry *registry);
 /* Names and versions, sorted, as canonical JSON [["name",version],…], with a third element

@@ -4,6 +4,7 @@
  * SIGTERM. */
 #include "backend/base/new_clients.h"
 #include "backend/effects/apply.h"
+#include "backend/front/builtins.h"
 #include "backend/front/failures.h"
 #include "backend/front/file.h"
 #include "backend/http/consumers.h"
@@ -32,6 +33,7 @@ typedef struct kedge_arguments {
     const char *audience;
     const char *algorithms;
     const char *mutators;
+    const char *builtins;
     const char *cadence;
     const char *mode;
     const char *consumers;
@@ -96,6 +98,8 @@ static void print_help(FILE *out)
         "                      what the claims iss and aud must be\n"
         "  --algorithms LIST   accepted signatures; default RS256,PS256,ES256,EdDSA\n"
         "  --mutators LIBRARY  the app's mutators, run in child processes\n"
+        "  --builtins LIST     the built-in mutators that may be pushed: all (default), none, or\n"
+        "                      names such as kedge.put,kedge.batch\n"
         "  --origin ORIGIN     a web origin that may read responses (CORS); may be repeated\n"
         "  --cadence compact|seed\n"
         "                      how versions are written; default compact\n"
@@ -138,6 +142,7 @@ static const char **find_option(kedge_arguments *arguments, const char *name)
         {"--audience", &arguments->audience},
         {"--algorithms", &arguments->algorithms},
         {"--mutators", &arguments->mutators},
+        {"--builtins", &arguments->builtins},
         {"--cadence", &arguments->cadence},
         {"--tls-key", &arguments->key},
         {"--tls-certificate", &arguments->certificate},
@@ -359,8 +364,11 @@ static kedge_status open_registry(kedge_service *service, const kedge_arguments 
         if (status != KEDGE_OK) return status;
         kedge_plugin_mutators(service->plugin, &mutators, &count);
     }
-    return kedge_registry_new(service->environment.allocator, mutators, count, &service->registry,
-                              error);
+    kedge_status status = kedge_registry_new(service->environment.allocator, mutators, count,
+                                             &service->registry, error);
+    if (status == KEDGE_OK && arguments->builtins)
+        status = kedge_builtins_allow(service->registry, arguments->builtins, error);
+    return status;
 }
 
 static void write_metrics(void *context, kedge_buffer *out)

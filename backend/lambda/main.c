@@ -2,6 +2,7 @@
  * after another, until Lambda ends the process.
  *
  * Logs are JSON lines on stderr, which Lambda puts into CloudWatch. */
+#include "backend/front/builtins.h"
 #include "backend/front/failures.h"
 #include "backend/lambda/event_http.h"
 #include "backend/lambda/event_messages.h"
@@ -75,7 +76,11 @@ static kedge_status open_registry(kedge_function *self, kedge_error *error)
         if (status != KEDGE_OK) return status;
         kedge_plugin_mutators(self->plugin, &mutators, &count);
     }
-    return kedge_registry_new(self->environment.allocator, mutators, count, &self->registry, error);
+    kedge_status status =
+        kedge_registry_new(self->environment.allocator, mutators, count, &self->registry, error);
+    if (status == KEDGE_OK && self->settings.builtins != NULL)
+        status = kedge_builtins_allow(self->registry, self->settings.builtins, error);
+    return status;
 }
 
 static kedge_status open_queued(kedge_function *self, kedge_error *error)

@@ -158,6 +158,7 @@ kedge_status kedge_settings_read(const kedge_allocator *allocator, kedge_setting
         status = read_choice("KEDGE_COST_HEADER", "no", "yes", &read.cost_header, error);
     if (status == KEDGE_OK) status = read_origins(allocator, &read, error);
     if (status == KEDGE_OK) status = read_key_set(allocator, &read, error);
+    read.builtins = variable("KEDGE_BUILTINS");
     if (status == KEDGE_OK && mutators != NULL) {
         read.mutators = kedge_settings_file(allocator, mutators);
         if (read.mutators == NULL) status = kedge_fail_no_memory(error);

@@ -43,7 +43,8 @@ typedef struct kedge_settings {
     const char *issuer;
     const char *audience;
     const char *algorithms;
-    char *mutators; /* path */
+    char *mutators;       /* path */
+    const char *builtins; /* as --builtins of kedge-server; NULL: all */
     char *origin_text;
     kedge_cors_origins origins; /* borrow from origin_text */
     kedge_logger_level log_level;

@@ -199,6 +199,70 @@ class Tokens(unittest.TestCase):
         lasting.close()
 
 
+class Rights(unittest.TestCase):
+    """What a mutation may not do, whatever its mutator says."""
+
+    def outcomes(self, server, mutations, headers=None):
+        """The codes of the mutations of a new native client; "" of one that is applied."""
+        self.clients = getattr(self, "clients", 0) + 1
+        client = f"c{self.clients}"
+        body = {**push_body(client, mutations), "kedge": {"client": client}}
+        self.assertEqual(server.request("POST", BASE + "/push", body, headers)[0], 200)
+        found = []
+
+        def are_decided():
+            found[:] = [server.request("GET", f"{BASE}/clients/{client}/mutations/{at}", headers=headers)
+                        for at in range(1, len(mutations) + 1)]
+            return {status for status, _, _ in found} == {200}
+
+        wait_for(are_decided)  # in queued mode later than the response
+        return [outcome.get("code", "") for _, _, outcome in found]
+
+    def test_builtins_that_the_server_does_not_take_are_rejected_also_in_a_batch(self):
+        batch = lambda *parts: ("kedge.batch", {"mutations": [{"name": name, "args": args} for name, args in parts]})
+        move = ("notes.move", {"id": "none", "folder": "x"}) # the app's own, which rejects an absent note
+        pushed = [put("n1", 1), batch(put("n1", 1)), batch(move), move, ("kedge.noop", None)]
+        denied = "not-allowed"
+        for allowed, expected in (("none", [denied, denied, denied, "note-deleted", ""]),
+                                  ("kedge.batch", [denied, denied, "note-deleted", "note-deleted", ""]),
+                                  ("kedge.put,kedge.batch", ["", "", "note-deleted", "note-deleted", ""]),
+                                  ("kedge.put", ["", denied, denied, "note-deleted", ""]),
+                                  ("all", ["", "", "note-deleted", "note-deleted", ""])):
+            with self.subTest(allowed), tempfile.TemporaryDirectory() as folder:
+                server = Server(folder, "--open", "--mutators", sys.argv[2], "--builtins", allowed)
+                try:
+                    self.assertEqual(self.outcomes(server, pushed), expected)
+                finally:
+                    self.assertEqual(server.stop(), 0)
+
+    def test_a_list_of_builtins_with_another_name_does_not_start(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for wrong in ("", "put", "kedge.put,", "kedge.put,notes.move", "kedge.none", "none,kedge.put"):
+                with self.assertRaisesRegex(RuntimeError, "builtins-invalid", msg=wrong):
+                    Server(folder, "--open", "--mutators", sys.argv[2], "--builtins", wrong)
+
+    def test_a_reader_changes_nothing_in_direct_and_in_queued_mode(self):
+        for mode in ("direct", "queued"):
+            with self.subTest(mode), tempfile.TemporaryDirectory() as folder:
+                root = pathlib.Path(folder)
+                make_token.make_keys(root)
+                server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i", "--audience", "kedge",
+                                "--mode", mode, "--mutators", sys.argv[2])
+                token = lambda role: {"Authorization": "Bearer " + make_token.make_token(root, {
+                    "iss": "i", "aud": "kedge", "sub": "u-" + role, "org": "acme", "role": role,
+                    "exp": time.time() + 600})}
+                try:
+                    self.assertEqual(server.request("PUT", "/v1/orgs/acme/projects/p", headers=token("admin"))[0], 201)
+                    self.assertEqual(self.outcomes(server, [put("n1", 1)], token("editor")), [""])
+                    denied = self.outcomes(server, [put("n1", 2), ("notes.move", {"id": "n1", "folder": "x"}),
+                                                    ("kedge.noop", None)], token("reader"))
+                    self.assertEqual(denied, ["not-allowed", "not-allowed", ""])
+                    pulled = server.request("POST", BASE + "/pull", pull_body("r"), token("reader"))[2]
+                    self.assertIn({"op": "put", "key": "notes/n1", "value": 1}, pulled["patch"])
+                finally:
+                    self.assertEqual(server.stop(), 0)
+
+
 class Encrypted(unittest.TestCase):
     """A server with a certificate of its own."""
 

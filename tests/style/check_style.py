@@ -50,7 +50,7 @@ ARROWS = {
     "backend/stores": ["common", "backend/ports", "backend/embedded", "backend/aws"],
     "backend/jobs": ["common", "mutate", "backend/ports", *VERSIONED],
     "backend/auth": ["common", "backend/base"],
-    "backend/front": ["common", "backend/ports", "backend/base", "backend/log", "backend/effects", "backend/api",
+    "backend/front": ["common", "mutate", "backend/ports", "backend/base", "backend/log", "backend/effects", "backend/api",
                       "backend/queued"],
     "backend/http": ["common", "wire", "mutate", "backend/ports", "backend/base", "backend/log", "backend/effects",
                      "backend/api", "backend/queued", "backend/embedded", "backend/auth", "backend/front",

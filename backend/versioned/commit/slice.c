@@ -10,8 +10,10 @@
 #include "common/utf8.h"
 #include "mutate/batch.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#define ROLE_READER         "reader"
 #define NAME_SHOWN_BYTES    128 /* of the name of a mutation that cannot have one so long */
 #define UID_BYTES_MAX       64
 #define MUTATION_TEXT_BYTES 160 /* what a mutation's JSON takes besides its texts */
@@ -174,6 +176,26 @@ static bool is_newer(const kedge_slice *slice, const kedge_push_mutation *pushed
            kedge_registry_find(registry, kedge_bytes_of(lack.name)) != NULL;
 }
 
+/* What the sender may not push, whatever a mutator would say: `*rejected`. */
+static kedge_status check_sender(kedge_slice *slice, const kedge_push_mutation *pushed,
+                                 kedge_version_mutation *mutation, bool *rejected,
+                                 kedge_error *error)
+{
+    char message[160];
+    const kedge_registry *registry = slice->project->backend->options.registry;
+    const char *forbidden = kedge_registry_forbidden(registry, pushed->name, mutation->args);
+    bool reads_only = strcmp(sender_of(slice, pushed)->identity->role, ROLE_READER) == 0 &&
+                      !kedge_bytes_equal_text(pushed->name, "kedge.noop");
+    *rejected = reads_only || forbidden != NULL;
+    if (reads_only)
+        return keep_rejection(slice, mutation, "not-allowed",
+                              "the role " ROLE_READER " changes nothing", error);
+    if (forbidden == NULL) return KEDGE_OK;
+    snprintf(message, sizeof message, "this server does not take the built-in mutator %s",
+             forbidden);
+    return keep_rejection(slice, mutation, "not-allowed", message, error);
+}
+
 static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mutation *mutation,
                            kedge_error *error)
 {
@@ -190,6 +212,9 @@ static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mu
         return keep_rejection(slice, mutation, pushed->invalid_code, pushed->invalid_message,
                               error);
     }
+    bool rejected = false;
+    status = check_sender(slice, pushed, mutation, &rejected, error);
+    if (status != KEDGE_OK || rejected) return status;
     if (slice->refuse) {
         return keep_rejection(slice, mutation, "version-too-large",
                               "what the mutation changes does not fit one version", error);

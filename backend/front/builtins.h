@@ -1,0 +1,11 @@
+/* Which built-in mutators a server takes, as its operator says it. */
+#ifndef KEDGE_BACKEND_FRONT_BUILTINS_H
+#define KEDGE_BACKEND_FRONT_BUILTINS_H
+
+#include "mutate/registry.h"
+
+/* `list` is "all", "none", or names with commas between them, as "kedge.put,kedge.merge". Another
+ * name is KEDGE_INVALID_ARGUMENT with the code builtins-invalid. */
+kedge_status kedge_builtins_allow(kedge_registry *registry, const char *list, kedge_error *error);
+
+#endif
