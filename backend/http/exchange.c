@@ -73,13 +73,27 @@ void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Conne
 
 /* ---- reading and working ---- */
 
+/* A body that counts as held needs a token before it is held: what strangers send takes no room from
+ * others. Smaller bodies wait for the worker, so that this thread checks few tokens. False, with the
+ * response, for a stranger. */
+static bool may_send(kedge_exchange *exchange, size_t size)
+{
+    kedge_auth_result who;
+    if (exchange->refused) return false;
+    if (exchange->known || size <= KEDGE_SERVER_SMALL_BYTES) return true;
+    exchange->known = kedge_exchange_authenticate(exchange, &who);
+    exchange->refused = !exchange->known;
+    if (exchange->refused) kedge_buffer_free(&exchange->body);
+    return exchange->known;
+}
+
 /* Keeps a piece of the body, as far as the limits go; the rest is read and dropped, so that the
  * peer gets a response and not a reset. False: cut the connection. */
 static bool take_body(kedge_exchange *exchange, const char *piece, size_t size)
 {
     exchange->received += size;
     if (exchange->received > KEDGE_SERVER_DISCARD_BYTES) return false;
-    if (exchange->overloaded) return true;
+    if (exchange->overloaded || !may_send(exchange, exchange->received)) return true;
 
     size_t room = KEDGE_LIMIT_PUSH_BYTES - exchange->body.size;
     if (size > room) {
@@ -145,8 +159,16 @@ static void work(void *argument)
  * worker's. */
 static bool hand_over(kedge_exchange *exchange)
 {
+    if (exchange->refused) {
+        finish(exchange);
+        return false;
+    }
     if (exchange->overloaded || atomic_load(&exchange->context->stopping)) {
         overload(exchange);
+        finish(exchange);
+        return false;
+    }
+    if (kedge_exchange_run_health(exchange)) {
         finish(exchange);
         return false;
     }
@@ -243,16 +265,17 @@ static enum MHD_Result respond(kedge_exchange *exchange)
 }
 
 /* With the head. A response at once ends the connection: where the next request would begin is not
- * known. */
+ * known. A peer that asks whether it should send its body (`Expect`) is told so before it does. */
 static enum MHD_Result begin(kedge_exchange *exchange, const char *version)
 {
     const char *problem = kedge_head_problem(exchange->connection, version);
-    if (!problem) {
+    bool asks = !problem && kedge_exchange_header(exchange, "Expect");
+    if (!problem && (!asks || may_send(exchange, SIZE_MAX))) {
         atomic_store(&exchange->state, KEDGE_EXCHANGE_READING);
         return MHD_YES;
     }
     exchange->closes = true;
-    kedge_api_problem(&exchange->response, 400, "head-invalid", problem);
+    if (problem) kedge_api_problem(&exchange->response, 400, "head-invalid", problem);
     finish(exchange);
     return respond(exchange);
 }

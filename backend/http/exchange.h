@@ -52,6 +52,8 @@ typedef struct kedge_exchange {
     size_t received;
     bool truncated;
     bool overloaded;
+    bool known;   /* its token was good before its body was read */
+    bool refused; /* its token was not: the response says so, and the body is dropped */
     bool closes; /* no other request is read from the connection */
     int64_t started_us;
     kedge_api_response response;
@@ -70,6 +72,10 @@ enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connect
 
 /* The connection was opened, or its last request completed: the next one may come. */
 void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Connection *connection);
+
+/* routes.c: a request for /v1/health, which is answered however busy the workers are. False for any
+ * other. The daemon's thread. */
+bool kedge_exchange_run_health(kedge_exchange *exchange);
 
 /* ---- on a worker thread; the connection is suspended, and so its headers stand still ---- */
 

@@ -68,29 +68,52 @@ static bool check_open_mode(kedge_exchange *exchange)
     return false;
 }
 
-/* What needs neither backend nor token. */
-static bool run_own(kedge_exchange *exchange, const char *method, kedge_bytes path)
+static kedge_bytes path_of(const kedge_exchange *exchange)
 {
-    bool health = kedge_bytes_equal_text(path, "/v1/health");
-    if (strcmp(method, "OPTIONS") == 0) {
-        exchange->response.status = 204;
-        return true;
-    }
-    if (!health && !kedge_bytes_equal_text(path, "/v1/metrics")) return false;
-    if (strcmp(method, "GET") != 0) {
-        kedge_exchange_problem(exchange, 405, "method-not-allowed", "this path has the method GET");
-        return true;
-    }
+    return (kedge_bytes){exchange->target, strcspn(exchange->target, "?")};
+}
+
+/* HEAD is a GET of which the daemon sends no body. */
+static const char *method_of(const kedge_exchange *exchange)
+{
+    return strcmp(exchange->method, "HEAD") == 0 ? "GET" : exchange->method;
+}
+
+/* False with a problem. */
+static bool check_is_get(kedge_exchange *exchange)
+{
+    if (strcmp(method_of(exchange), "GET") == 0) return true;
+    kedge_exchange_problem(exchange, 405, "method-not-allowed", "this path has the method GET");
+    return false;
+}
+
+static bool run_options(kedge_exchange *exchange)
+{
+    if (strcmp(exchange->method, "OPTIONS") != 0) return false;
+    exchange->response.status = 204;
+    return true;
+}
+
+bool kedge_exchange_run_health(kedge_exchange *exchange)
+{
+    if (!kedge_bytes_equal_text(path_of(exchange), "/v1/health")) return false;
+    if (!check_open_mode(exchange) || run_options(exchange) || !check_is_get(exchange)) return true;
     exchange->response.status = 200;
-    exchange->response.content_type = health ? "application/json" : "text/plain; version=0.0.4";
-    if (health) {
-        kedge_buffer_append_text(&exchange->response.body, "{\"status\":\"ok\"}");
-    } else {
-        kedge_exchange_context *context = exchange->context;
-        kedge_metrics_write(&context->metrics, &exchange->response.body);
-        if (context->write_metrics) {
-            context->write_metrics(context->write_metrics_context, &exchange->response.body);
-        }
+    exchange->response.content_type = "application/json";
+    kedge_buffer_append_text(&exchange->response.body, "{\"status\":\"ok\"}");
+    return true;
+}
+
+static bool run_metrics(kedge_exchange *exchange, kedge_bytes path)
+{
+    kedge_exchange_context *context = exchange->context;
+    if (!kedge_bytes_equal_text(path, "/v1/metrics")) return false;
+    if (!check_is_get(exchange)) return true;
+    exchange->response.status = 200;
+    exchange->response.content_type = "text/plain; version=0.0.4";
+    kedge_metrics_write(&context->metrics, &exchange->response.body);
+    if (context->write_metrics) {
+        context->write_metrics(context->write_metrics_context, &exchange->response.body);
     }
     return true;
 }
@@ -98,16 +121,14 @@ static bool run_own(kedge_exchange *exchange, const char *method, kedge_bytes pa
 void kedge_exchange_run(kedge_exchange *exchange)
 {
     static const kedge_identity nobody = {.user = "", .role = "", .organization = ""};
-    kedge_bytes target = kedge_bytes_of(exchange->target);
-    const char *mark = memchr(target.data, '?', target.size);
-    kedge_bytes path = {target.data, mark ? (size_t)(mark - target.data) : target.size};
-    kedge_bytes query = {mark ? mark + 1 : NULL, mark ? target.size - path.size - 1 : 0};
+    kedge_bytes path = path_of(exchange);
+    const char *mark = exchange->target + path.size;
+    kedge_bytes query = *mark == '?' ? kedge_bytes_of(mark + 1) : (kedge_bytes){NULL, 0};
     kedge_backend *backend = atomic_load(&exchange->context->backend);
-    /* HEAD is a GET of which the daemon sends no body. */
-    const char *method = strcmp(exchange->method, "HEAD") == 0 ? "GET" : exchange->method;
+    const char *method = method_of(exchange);
     kedge_auth_result who;
 
-    if (!check_open_mode(exchange) || run_own(exchange, method, path)) return;
+    if (!check_open_mode(exchange) || run_options(exchange) || run_metrics(exchange, path)) return;
     if (!backend) {
         kedge_exchange_problem(exchange, 503, "unavailable", "the server is starting");
     } else if (kedge_api_is_for_everybody(path)) {
