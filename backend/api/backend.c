@@ -47,10 +47,7 @@ kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backe
         return status;
     }
     kedge_unlisted_open(&made->unlisted, made->environment);
-    for (size_t i = 0; i < KEDGE_PROJECT_LOCKS; i++) {
-        pthread_mutex_init(&made->project_locks[i], NULL);
-        atomic_init(&made->writing_checkpoints[i], false);
-    }
+    kedge_locks_open(&made->locks);
     *backend = made;
     return KEDGE_OK;
 }
@@ -63,8 +60,6 @@ void kedge_backend_free(kedge_backend *backend)
     kedge_log_hints_close(&backend->log_hints);
     kedge_new_clients_close(&backend->new_clients);
     kedge_cache_free(backend->cache);
-    for (size_t i = 0; i < KEDGE_PROJECT_LOCKS; i++) {
-        pthread_mutex_destroy(&backend->project_locks[i]);
-    }
+    kedge_locks_close(&backend->locks);
     kedge_release(backend->allocator, backend);
 }

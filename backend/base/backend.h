@@ -4,14 +4,13 @@
 #define KEDGE_BACKEND_BASE_BACKEND_H
 
 #include "backend/base/hints.h"
+#include "backend/base/locks.h"
 #include "backend/base/new_clients.h"
 #include "backend/base/options.h"
 #include "backend/base/project_ref.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-#define KEDGE_PROJECT_LOCKS 64
 
 typedef struct kedge_cache kedge_cache; /* backend/versioned/state/cache.h */
 
@@ -27,9 +26,7 @@ struct kedge_backend {
     atomic_ullong families; /* of states, given out so far */
     /* In this process only one push runs at a time for a project. This avoids useless races;
      * correctness does not depend on it. */
-    pthread_mutex_t project_locks[KEDGE_PROJECT_LOCKS];
-    /* Checkpoints are being written for a project of that lock, by `later`. */
-    atomic_bool writing_checkpoints[KEDGE_PROJECT_LOCKS];
+    kedge_locks locks;
 };
 
 #endif

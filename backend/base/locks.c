@@ -1,47 +1,88 @@
-/* The locks of projects, and the pauses between two tries. */
+/* See locks.h. The queue holds the places of all names in the order in which they came; it is as
+ * long as there are threads that hold a lock or wait for one. */
 #include "backend/base/locks.h"
 
-#include <time.h>
+#include "common/assert.h"
 
-#define PAUSE_FIRST_MS   5
-#define PAUSE_LONGEST_MS 1000
-#define PAUSE_DOUBLINGS  8
+#include <string.h>
 
-static size_t lock_by_hash(uint64_t hash)
+void kedge_locks_open(kedge_locks *locks)
 {
-    return (hash ^ (hash >> 32)) % KEDGE_PROJECT_LOCKS;
+    memset(locks, 0, sizeof *locks);
+    pthread_mutex_init(&locks->mutex, NULL);
 }
 
-static size_t lock_of(const kedge_project_ref *ref)
+void kedge_locks_close(kedge_locks *locks)
 {
-    return lock_by_hash(kedge_project_ref_hash(ref));
+    KEDGE_ASSERT(locks->first == NULL);
+    pthread_mutex_destroy(&locks->mutex);
 }
 
-pthread_mutex_t *kedge_backend_lock_of(kedge_backend *backend, uint64_t hash)
+static bool is_same_project(const kedge_project_ref *left, const kedge_project_ref *right)
 {
-    return &backend->project_locks[lock_by_hash(hash)];
+    return kedge_bytes_equal(left->organization, right->organization) &&
+           kedge_bytes_equal(left->project, right->project);
 }
 
-pthread_mutex_t *kedge_backend_project_lock(const kedge_project *project)
+/* The first place at or behind `at` for the name; NULL: there is none. */
+static kedge_lock_place *find(kedge_lock_place *at, const kedge_lock_name *name)
 {
-    return &project->backend->project_locks[lock_of(&project->ref)];
+    while (at != NULL && !(is_same_project(&at->name.project, &name->project) &&
+                           kedge_bytes_equal(at->name.log, name->log)))
+        at = at->next;
+    return at;
 }
 
-atomic_bool *kedge_backend_writing_checkpoints(const kedge_project *project)
+void kedge_lock(kedge_locks *locks, const kedge_lock_name *name, kedge_lock_place *place)
 {
-    return &project->backend->writing_checkpoints[lock_of(&project->ref)];
+    *place = (kedge_lock_place){.name = *name};
+    pthread_cond_init(&place->turn, NULL);
+    pthread_mutex_lock(&locks->mutex);
+    kedge_lock_place **end = &locks->first;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = place;
+    while (find(locks->first, name) != place)
+        pthread_cond_wait(&place->turn, &locks->mutex);
+    pthread_mutex_unlock(&locks->mutex);
 }
 
-void kedge_backend_pause(kedge_backend *backend, uint32_t attempt)
+void kedge_unlock(kedge_locks *locks, kedge_lock_place *place)
 {
-    uint32_t doublings = attempt < PAUSE_DOUBLINGS ? attempt : PAUSE_DOUBLINGS;
-    int64_t longest = (int64_t)PAUSE_FIRST_MS << doublings;
-    if (longest > PAUSE_LONGEST_MS) longest = PAUSE_LONGEST_MS;
-    int64_t ms = (int64_t)(kedge_random_u64(backend->environment) % (uint64_t)(longest + 1));
-    if (backend->options.pause != NULL) {
-        backend->options.pause(backend->options.pause_context, ms);
-        return;
+    pthread_mutex_lock(&locks->mutex);
+    KEDGE_ASSERT(find(locks->first, &place->name) == place);
+    kedge_lock_place **link = &locks->first;
+    while (*link != place)
+        link = &(*link)->next;
+    *link = place->next;
+    kedge_lock_place *heir = find(place->next, &place->name);
+    if (heir != NULL) pthread_cond_signal(&heir->turn);
+    pthread_mutex_unlock(&locks->mutex);
+    pthread_cond_destroy(&place->turn);
+}
+
+bool kedge_locks_begin_maintenance(kedge_locks *locks, const kedge_project_ref *project)
+{
+    const kedge_project_ref **place = NULL;
+    bool taken = false;
+    pthread_mutex_lock(&locks->mutex);
+    for (size_t i = 0; i < KEDGE_MAINTAINED_PROJECTS; i++) {
+        if (locks->maintained[i] == NULL)
+            place = &locks->maintained[i];
+        else if (is_same_project(locks->maintained[i], project))
+            taken = true;
     }
-    struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = (ms % 1000) * 1000000};
-    nanosleep(&wait, NULL);
+    bool begins = !taken && place != NULL;
+    if (begins) *place = project;
+    pthread_mutex_unlock(&locks->mutex);
+    return begins;
+}
+
+void kedge_locks_end_maintenance(kedge_locks *locks, const kedge_project_ref *project)
+{
+    pthread_mutex_lock(&locks->mutex);
+    for (size_t i = 0; i < KEDGE_MAINTAINED_PROJECTS; i++) {
+        if (locks->maintained[i] == project) locks->maintained[i] = NULL;
+    }
+    pthread_mutex_unlock(&locks->mutex);
 }

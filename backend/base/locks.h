@@ -1,16 +1,49 @@
-/* The locks of projects, and the pauses between two tries. */
+/* The locks of projects and logs, and who writes behind a commit.
+ *
+ * A lock is one project's, or one log's, and nobody else's: no other project waits for it, whatever
+ * its name. Who waits for one stands in a queue and gets it in turn. Nothing is allocated: a place
+ * in the queue is a variable of the caller. */
 #ifndef KEDGE_BACKEND_BASE_LOCKS_H
 #define KEDGE_BACKEND_BASE_LOCKS_H
 
-#include "backend/base/project.h"
+#include "backend/base/project_ref.h"
 
-/* The lock of a project; other projects may share it. */
-pthread_mutex_t *kedge_backend_project_lock(const kedge_project *project);
-/* The same for anything else, by its hash. No call holds two of them. */
-pthread_mutex_t *kedge_backend_lock_of(kedge_backend *backend, uint64_t hash);
-atomic_bool *kedge_backend_writing_checkpoints(const kedge_project *project);
+#include <kedge/kedge.h>
+#include <pthread.h>
+#include <stdbool.h>
 
-/* Waits a random time below 5 ms * 2^attempt, at most a second. */
-void kedge_backend_pause(kedge_backend *backend, uint32_t attempt);
+#define KEDGE_MAINTAINED_PROJECTS 64 /* whose rows and checkpoints are written at once */
+
+/* What is locked: a project, or a log of it. */
+typedef struct kedge_lock_name {
+    kedge_project_ref project;
+    kedge_bytes log; /* its id; empty: the project itself */
+} kedge_lock_name;
+
+/* A place in the queue of a lock, from kedge_lock to kedge_unlock. Of one thread. */
+typedef struct kedge_lock_place {
+    kedge_lock_name name; /* borrowed */
+    pthread_cond_t turn;
+    struct kedge_lock_place *next; /* that came later, for this name or for another */
+} kedge_lock_place;
+
+typedef struct kedge_locks {
+    pthread_mutex_t mutex; /* of the members below; held for a few comparisons */
+    kedge_lock_place *first;
+    const kedge_project_ref *maintained[KEDGE_MAINTAINED_PROJECTS]; /* NULL: free */
+} kedge_locks;
+
+void kedge_locks_open(kedge_locks *locks);
+void kedge_locks_close(kedge_locks *locks);
+
+/* Waits for its turn. No call holds two locks. */
+void kedge_lock(kedge_locks *locks, const kedge_lock_name *name, kedge_lock_place *place);
+void kedge_unlock(kedge_locks *locks, kedge_lock_place *place);
+
+/* Whether the caller is to write what became due for the project: false when somebody does, or when
+ * too many projects have somebody; it is written after a later commit then. `project` must live
+ * until the end is told, from any thread. */
+bool kedge_locks_begin_maintenance(kedge_locks *locks, const kedge_project_ref *project);
+void kedge_locks_end_maintenance(kedge_locks *locks, const kedge_project_ref *project);
 
 #endif

@@ -73,9 +73,9 @@ void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Conne
 
 /* ---- reading and working ---- */
 
-/* A body that counts as held needs a token before it is held: what strangers send takes no room from
- * others. Smaller bodies wait for the worker, so that this thread checks few tokens. False, with the
- * response, for a stranger. */
+/* A body that counts as held needs a token before it is held: what strangers send takes no room
+ * from others. Smaller bodies wait for the worker, so that this thread checks few tokens. False,
+ * with the response, for a stranger. */
 static bool may_send(kedge_exchange *exchange, size_t size)
 {
     kedge_auth_result who;

@@ -54,7 +54,7 @@ typedef struct kedge_exchange {
     bool overloaded;
     bool known;   /* its token was good before its body was read */
     bool refused; /* its token was not: the response says so, and the body is dropped */
-    bool closes; /* no other request is read from the connection */
+    bool closes;  /* no other request is read from the connection */
     int64_t started_us;
     kedge_api_response response;
     kedge_event_stream *stream; /* the response is an event stream */

@@ -2,7 +2,7 @@
  *
  * A put whose outcome is unknown holds its place. Until something is seen there, the same place is
  * tried again: the put may still come, and on another place the entry would then stand twice. */
-#include "backend/base/locks.h"
+#include "backend/base/pause.h"
 #include "backend/log/body.h"
 #include "backend/log/commit.h"
 #include "backend/log/segments.h"
@@ -277,14 +277,14 @@ kedge_status kedge_log_append(const kedge_log *log, const kedge_log_append_reque
                       .result = result,
                       .arena = kedge_arena_make(log->project->allocator)};
     kedge_buffer canonical = kedge_buffer_make(log->project->allocator);
-    uint64_t hash;
-    memcpy(&hash, log->id, sizeof hash);
-    pthread_mutex_t *lock = kedge_backend_lock_of(log->project->backend, hash);
+    kedge_locks *locks = &log->project->backend->locks;
+    const kedge_lock_name name = {log->project->ref, {(const char *)log->id, sizeof log->id}};
+    kedge_lock_place place;
     status = prepare(&work, &canonical, error);
     if (status == KEDGE_OK) {
-        if (!request->locked) pthread_mutex_lock(lock);
+        if (!request->locked) kedge_lock(locks, &name, &place);
         status = append(&work, error);
-        if (!request->locked) pthread_mutex_unlock(lock);
+        if (!request->locked) kedge_unlock(locks, &place);
         settle_body(&work, status);
     }
     kedge_arena_free(&work.arena);

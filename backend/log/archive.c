@@ -1,7 +1,7 @@
 /* Archives a segment, and takes its entries out of the table. */
 #include "backend/log/archive.h"
 
-#include "backend/base/locks.h"
+#include "backend/base/pause.h"
 #include "backend/log/remove.h"
 #include "backend/log/segments.h"
 #include "common/error.h"

@@ -2,7 +2,7 @@
 #include "backend/log/body.h"
 
 #include "backend/base/background.h"
-#include "backend/base/locks.h"
+#include "backend/base/pause.h"
 #include "backend/log/record.h"
 #include "backend/log/segments.h"
 #include "common/error.h"

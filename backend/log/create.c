@@ -1,5 +1,5 @@
 /* Create Log: a segment and its Snapshot entry, in one transaction. */
-#include "backend/base/locks.h"
+#include "backend/base/pause.h"
 #include "backend/log/commit.h"
 #include "backend/log/segments.h"
 #include "common/error.h"

@@ -1,6 +1,6 @@
 /* The metadata of an entry: the only part of it that changes. And Last Snapshot of its segment,
  * which only moves forward. */
-#include "backend/base/locks.h"
+#include "backend/base/pause.h"
 #include "backend/log/segments.h"
 #include "common/error.h"
 #include "common/utf8.h"

@@ -1,6 +1,6 @@
 /* Create New Segment: the End Segment entry of the current one, the new segment and its Snapshot
  * entry, in one transaction. Who wants it asks for it; it is never due by itself. */
-#include "backend/base/locks.h"
+#include "backend/base/pause.h"
 #include "backend/log/commit.h"
 #include "backend/log/segments.h"
 #include "common/error.h"

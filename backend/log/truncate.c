@@ -2,7 +2,7 @@
  *
  * A truncation is written into the segments' records first. So readers take what is missing for
  * truncated, never for damaged. */
-#include "backend/base/locks.h"
+#include "backend/base/pause.h"
 #include "backend/log/archive.h"
 #include "backend/log/remove.h"
 #include "backend/log/segments.h"

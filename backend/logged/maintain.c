@@ -1,7 +1,6 @@
 /* Snapshots and segments that are due behind an append. */
 #include "backend/base/backend.h"
 #include "backend/base/background.h"
-#include "backend/base/locks.h"
 #include "backend/logged/snapshots.h"
 #include "backend/versioned/state/state_internal.h"
 
@@ -45,7 +44,7 @@ static void make_later(void *argument)
     kedge_error error = {0};
     if (make_due(&state->project, state->version->number, &error) != KEDGE_OK)
         kedge_background_failed(&state->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &error);
-    atomic_store(kedge_backend_writing_checkpoints(&state->project), false);
+    kedge_locks_end_maintenance(&state->project.backend->locks, &state->project.ref);
     kedge_state_close(state);
 }
 
@@ -53,7 +52,8 @@ void kedge_logged_maintain(kedge_state *state)
 {
     const kedge_backend_options *options = &state->project.backend->options;
     if (state->version->number % LOOK_EVERY != 0) return;
-    if (atomic_exchange(kedge_backend_writing_checkpoints(&state->project), true)) return;
+    kedge_locks *locks = &state->project.backend->locks;
+    if (!kedge_locks_begin_maintenance(locks, &state->project.ref)) return;
     kedge_state_retain(state);
     bool taken =
         options->later != NULL && options->later(options->later_context, make_later, state);

@@ -5,7 +5,7 @@
  * the history that it would have made. Absence is never taken for failure: a try that failed with
  * an unknown outcome may still take effect, but only as long as the condition of its commit holds,
  * that is, until this write or another one has succeeded. */
-#include "backend/base/locks.h"
+#include "backend/base/pause.h"
 #include "backend/resource/commit.h"
 #include "backend/resource/settings.h"
 #include "common/assert.h"

@@ -89,7 +89,34 @@ def ticks(pid):
         return 0
 
 
+def shares_a_stripe(project):
+    """Another name of the same place in a table of 64, by the hash FNV-1a of organization and project."""
+    def place(name):
+        value = 14695981039346656037
+        for byte in f"acme/{name}/".encode():
+            value = (value ^ byte) * 1099511628211 % 2**64
+        return (value ^ value >> 32) % 64
+    return next(name for name in (f"q{i}" for i in range(10000)) if place(name) == place(project))
+
+
 class BusyWorkers(unittest.TestCase):
+    def test_a_long_push_keeps_no_other_project_waiting(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Server(pathlib.Path(folder) / "data", "--open", "--workers", "4", "--mutators", PLUGIN)
+            try:
+                other = "/v1/orgs/acme/projects/" + shares_a_stripe("p")
+                for path in (BASE, other):
+                    self.assertEqual(server.request("PUT", path)[0], 201)
+                slow = json.dumps(push_body("a", [("loop", None)] * 20)).encode()
+                busy = server.connect(head(BASE + "/push", (), len(slow)) + slow)
+                wait_for(lambda: max(map(ticks, children(server.process.pid)), default=0) > 20)
+                push = push_body("b", [put("n1", 1)])
+                self.assertEqual(server.request("POST", other + "/push", push)[0], 200)
+                self.assertEqual(select.select([busy], [], [], 0)[0], [], "the long push had ended")
+                busy.close()
+            finally:
+                server.stop(signal.SIGKILL)
+
     def test_health_is_told_while_the_only_worker_runs_a_long_push(self):
         with tempfile.TemporaryDirectory() as folder:
             server = Server(pathlib.Path(folder) / "data", "--open", "--workers", "1", "--mutators", PLUGIN)

@@ -9,7 +9,6 @@
 #include "backend/versioned/commit/commit.h"
 
 #include "backend/base/background.h"
-#include "backend/base/locks.h"
 #include "backend/base/packed.h"
 #include "backend/versioned/commit/processor.h"
 #include "backend/versioned/commit/slice.h"
@@ -326,11 +325,10 @@ static void write_checkpoints(void *argument)
 {
     kedge_state *state = argument;
     kedge_error error = {0};
-    atomic_bool *writing = kedge_backend_writing_checkpoints(&state->project);
     if (kedge_checkpoint_write_due(state, false, &error) != KEDGE_OK) {
         kedge_background_failed(&state->project, KEDGE_BACKGROUND_CHECKPOINTS, &error);
     }
-    atomic_store(writing, false);
+    kedge_locks_end_maintenance(&state->project.backend->locks, &state->project.ref);
     kedge_state_close(state);
 }
 
@@ -339,8 +337,10 @@ static void write_checkpoints(void *argument)
 static void start_checkpoints(kedge_state *state)
 {
     const kedge_backend_options *options = &state->project.backend->options;
-    atomic_bool *writing = kedge_backend_writing_checkpoints(&state->project);
-    if (!kedge_checkpoint_any_due(state) || atomic_exchange(writing, true)) return;
+    kedge_locks *locks = &state->project.backend->locks;
+    if (!kedge_checkpoint_any_due(state) ||
+        !kedge_locks_begin_maintenance(locks, &state->project.ref))
+        return;
     kedge_state_retain(state);
     bool taken =
         options->later != NULL && options->later(options->later_context, write_checkpoints, state);

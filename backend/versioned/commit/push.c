@@ -3,7 +3,7 @@
  * plan. */
 #include "backend/versioned/commit/processor.h"
 
-#include "backend/base/locks.h"
+#include "backend/base/pause.h"
 #include "backend/versioned/commit/commit.h"
 #include "backend/versioned/index/index.h"
 #include "backend/versioned/state/cache.h"
@@ -299,10 +299,11 @@ kedge_status kedge_processor_push(const kedge_project *project, const kedge_push
                     .result = result,
                     .mutations_max = KEDGE_SLICE_MUTATIONS_MAX};
     work.plan.arena = kedge_arena_make(project->allocator);
-    pthread_mutex_t *lock = kedge_backend_project_lock(project);
-    pthread_mutex_lock(lock);
+    const kedge_lock_name name = {.project = project->ref};
+    kedge_lock_place place;
+    kedge_lock(&project->backend->locks, &name, &place);
     status = push_locked(&work, error);
-    pthread_mutex_unlock(lock);
+    kedge_unlock(&project->backend->locks, &place);
     kedge_arena_free(&work.plan.arena);
     kedge_state_close(work.head);
     if (work.committed > 0 && project->backend->options.committed != NULL) {

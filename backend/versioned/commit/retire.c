@@ -2,7 +2,7 @@
  * that. */
 #include "backend/versioned/commit/processor.h"
 
-#include "backend/base/locks.h"
+#include "backend/base/pause.h"
 #include "backend/versioned/commit/commit.h"
 #include "backend/versioned/state/cache.h"
 #include "common/assert.h"
@@ -128,10 +128,11 @@ kedge_status kedge_processor_retire(const kedge_project *project, const kedge_id
     if (status != KEDGE_OK) return status;
     KEDGE_ASSERT(client.size > 0 && client.size <= KEDGE_LIMIT_CLIENT_ID_BYTES);
     retiring work = {.project = project, .identity = identity, .group = group, .client = client};
-    pthread_mutex_t *lock = kedge_backend_project_lock(project);
-    pthread_mutex_lock(lock);
+    const kedge_lock_name name = {.project = project->ref};
+    kedge_lock_place place;
+    kedge_lock(&project->backend->locks, &name, &place);
     status = retire_locked(&work, error);
-    pthread_mutex_unlock(lock);
+    kedge_unlock(&project->backend->locks, &place);
     if (status != KEDGE_OK) return status;
     if (work.committed > 0 && project->backend->options.committed != NULL) {
         project->backend->options.committed(project->backend->options.committed_context,

@@ -1,7 +1,7 @@
 /* Redelivery: commits versions on top of the head until every item is in one of them. */
 #include "backend/versioned/projects/redeliver.h"
 
-#include "backend/base/locks.h"
+#include "backend/base/pause.h"
 #include "backend/versioned/commit/commit.h"
 #include "backend/versioned/state/cache.h"
 #include "common/error.h"
@@ -245,10 +245,11 @@ static kedge_status redeliver_next(redelivering *work, kedge_error *error)
 
 static kedge_status next_locked(redelivering *work, kedge_error *error)
 {
-    pthread_mutex_t *lock = kedge_backend_project_lock(work->project);
-    pthread_mutex_lock(lock);
+    const kedge_lock_name name = {.project = work->project->ref};
+    kedge_lock_place place;
+    kedge_lock(&work->project->backend->locks, &name, &place);
     kedge_status status = redeliver_next(work, error);
-    pthread_mutex_unlock(lock);
+    kedge_unlock(&work->project->backend->locks, &place);
     const kedge_backend_options *options = &work->project->backend->options;
     if (status == KEDGE_OK && options->committed != NULL) {
         options->committed(options->committed_context, work->project->ref.organization,
