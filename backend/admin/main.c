@@ -56,11 +56,20 @@ static bool makes_data(const kedge_admin_command *command)
     return creates || command->run == kedge_admin_import;
 }
 
+static bool opens_nothing(const kedge_admin_command *command)
+{
+    return command->run == kedge_admin_backup || command->run == kedge_admin_restore;
+}
+
 static int open_and_run(const kedge_admin_command *command, const kedge_admin_line *line)
 {
     kedge_error error = {0};
     kedge_stores *stores = NULL;
     kedge_environment environment = kedge_environment_system(NULL);
+    if (opens_nothing(command)) {
+        kedge_admin alone = {NULL, NULL, &environment, environment.allocator, command, line};
+        return command->run(&alone);
+    }
     if (kedge_stores_open(&environment, &line->stores,
                           makes_data(command) ? KEDGE_STORES_MAKE : KEDGE_STORES_VISIT, &stores,
                           &error) != KEDGE_OK) {

@@ -61,6 +61,9 @@ int kedge_admin_checkpoint(const kedge_admin *admin);
 int kedge_admin_export(const kedge_admin *admin);
 int kedge_admin_import(const kedge_admin *admin);
 int kedge_admin_discard_import(const kedge_admin *admin);
+/* These two open the folders themselves: they get neither a backend nor stores. */
+int kedge_admin_backup(const kedge_admin *admin);
+int kedge_admin_restore(const kedge_admin *admin);
 int kedge_admin_dead_letters(const kedge_admin *admin);
 int kedge_admin_redrive(const kedge_admin *admin);
 int kedge_admin_redrive_all(const kedge_admin *admin);

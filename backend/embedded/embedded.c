@@ -1,17 +1,13 @@
-/* Opening a data folder: what it may hold, the lock, the ports. */
+/* Opening a data folder: what it may hold, and the ports. */
 #include "backend/embedded/embedded.h"
+#include "backend/embedded/data_folder.h"
 #include "backend/sqlite/sqlite_ports.h"
 #include "common/assert.h"
 #include "common/error.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,33 +23,18 @@ struct kedge_embedded {
     kedge_stream stream;
 };
 
-typedef struct path_text {
-    char text[PATH_MAX];
-} path_text;
-
-static kedge_status join(const char *folder, const char *name, path_text *out, kedge_error *error)
-{
-    int size = snprintf(out->text, sizeof out->text, "%s/%s", folder, name);
-    if (size > 0 && (size_t)size < sizeof out->text) return KEDGE_OK;
-    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long",
-                      "the path of the data folder is longer than %zu bytes", sizeof out->text);
-}
-
-static kedge_status fail_errno(const char *what, const char *path, kedge_error *error)
-{
-    char text[128];
-    int code = errno;
-    kedge_status status = code == ENOSPC ? KEDGE_DISK_FULL : KEDGE_IO;
-    return kedge_fail(error, status, kedge_status_name(status), "cannot %s %s: %s", what, path,
-                      strerror_r(code, text, sizeof text));
-}
-
 /* ---- the folder ---- */
 
 static bool is_ours(const char *name)
 {
-    static const char *const names[] = {".",          "..",       "server.lock",
-                                        "records.db", "queue.db", "snapshots.db"};
+    static const char *const names[] = {".",
+                                        "..",
+                                        "server.lock",
+                                        "records.db",
+                                        "queue.db",
+                                        "snapshots.db",
+                                        KEDGE_DATA_FOLDER_BACKUP,
+                                        KEDGE_DATA_FOLDER_UNFINISHED};
     for (size_t at = 0; at < sizeof names / sizeof names[0]; at++) {
         if (strcmp(name, names[at]) == 0) return true;
     }
@@ -62,18 +43,11 @@ static bool is_ours(const char *name)
            strncmp(name, "snapshots.db-", 13) == 0 || strncmp(name, "blobs", 5) == 0;
 }
 
-static bool stands(const char *folder, const char *name)
-{
-    path_text path;
-    struct stat found;
-    return join(folder, name, &path, NULL) == KEDGE_OK && stat(path.text, &found) == 0;
-}
-
 bool kedge_embedded_exists(const char *path)
 {
-    path_text records;
+    kedge_data_path records;
     struct stat found;
-    return join(path, "records.db", &records, NULL) == KEDGE_OK &&
+    return kedge_data_folder_join(path, "records.db", &records, NULL) == KEDGE_OK &&
            stat(records.text, &found) == 0 && S_ISREG(found.st_mode);
 }
 
@@ -84,8 +58,8 @@ static bool is_readable_by_others(const char *path)
     struct stat found;
     if (stat(path, &found) != 0 || (found.st_mode & (S_IXGRP | S_IXOTH)) == 0) return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        path_text database;
-        if (join(path, names[i], &database, NULL) != KEDGE_OK) return false;
+        kedge_data_path database;
+        if (kedge_data_folder_join(path, names[i], &database, NULL) != KEDGE_OK) return false;
         if (stat(database.text, &found) == 0 && (found.st_mode & (S_IRGRP | S_IROTH)) != 0)
             return true;
     }
@@ -97,9 +71,9 @@ static bool is_readable_by_others(const char *path)
 static kedge_status check_folder(const char *path, kedge_error *error)
 {
     if (mkdir(path, 0700) == 0) return KEDGE_OK;
-    if (errno != EEXIST) return fail_errno("make the data folder", path, error);
+    if (errno != EEXIST) return kedge_data_folder_fail("make the data folder", path, error);
     DIR *folder = opendir(path);
-    if (folder == NULL) return fail_errno("open the data folder", path, error);
+    if (folder == NULL) return kedge_data_folder_fail("open the data folder", path, error);
     kedge_status status = KEDGE_OK;
     bool exists = kedge_embedded_exists(path);
     struct dirent *entry;
@@ -114,40 +88,15 @@ static kedge_status check_folder(const char *path, kedge_error *error)
     return status;
 }
 
-/* ---- the lock ---- */
-
-static kedge_status fail_locked(int file, const char *folder, kedge_error *error)
+static kedge_status check_marks(const char *path, bool serve, kedge_error *error)
 {
-    char holder[32];
-    ssize_t size = pread(file, holder, sizeof holder - 1, 0);
-    holder[size > 0 ? size : 0] = '\0';
-    long process = strtol(holder, NULL, 10);
-    return kedge_fail(error, KEDGE_BUSY, "data-folder-in-use",
-                      "another kedge-server (process %ld) runs on %s; stop it, or give another "
-                      "--data folder",
-                      process, folder);
-}
-
-/* flock: unlike a POSIX lock it does not vanish when some other descriptor of
- * the file is closed. */
-static kedge_status take_lock(kedge_embedded *embedded, const char *folder, kedge_error *error)
-{
-    path_text path;
-    kedge_status status = join(folder, "server.lock", &path, error);
-    if (status != KEDGE_OK) return status;
-    int file = open(path.text, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file < 0) return fail_errno("open the lock file", path.text, error);
-    if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-        status = errno == EWOULDBLOCK ? fail_locked(file, folder, error)
-                                      : fail_errno("lock", path.text, error);
-        close(file);
-        return status;
-    }
-    /* Only for the message above: a failure to write it changes nothing. */
-    char holder[32];
-    int size = snprintf(holder, sizeof holder, "%ld\n", (long)getpid());
-    if (ftruncate(file, 0) == 0 && pwrite(file, holder, (size_t)size, 0) != size) errno = 0;
-    embedded->lock = file;
+    if (kedge_data_folder_has(path, KEDGE_DATA_FOLDER_UNFINISHED))
+        return kedge_fail(error, KEDGE_NOT_A_DATABASE, "restore-unfinished",
+                          "a restore into %s was cut off; run it again", path);
+    if (serve && kedge_data_folder_has(path, KEDGE_DATA_FOLDER_BACKUP))
+        return kedge_fail(
+            error, KEDGE_NOT_A_DATABASE, "data-folder-is-backup",
+            "%s is a backup; restore it into a new folder, and start the server there", path);
     return KEDGE_OK;
 }
 
@@ -156,22 +105,22 @@ static kedge_status take_lock(kedge_embedded *embedded, const char *folder, kedg
 static kedge_status open_ports(const kedge_environment *environment, const char *folder,
                                kedge_embedded *embedded, kedge_error *error)
 {
-    path_text path;
-    kedge_status status = join(folder, "records.db", &path, error);
+    kedge_data_path path;
+    kedge_status status = kedge_data_folder_join(folder, "records.db", &path, error);
     if (status == KEDGE_OK) {
         status = kedge_sqlite_records_open(environment, path.text, &embedded->records, error);
     }
-    if (status == KEDGE_OK) status = join(folder, "queue.db", &path, error);
+    if (status == KEDGE_OK) status = kedge_data_folder_join(folder, "queue.db", &path, error);
     if (status == KEDGE_OK) {
         status = kedge_sqlite_queue_open(environment, path.text, KEDGE_QUEUE_DELIVERIES,
                                          &embedded->queue, error);
     }
-    if (status == KEDGE_OK) status = join(folder, "snapshots.db", &path, error);
+    if (status == KEDGE_OK) status = kedge_data_folder_join(folder, "snapshots.db", &path, error);
     if (status == KEDGE_OK) {
         status = kedge_sqlite_queue_open(environment, path.text, KEDGE_QUEUE_DELIVERIES,
                                          &embedded->snapshots, error);
     }
-    if (status == KEDGE_OK) status = join(folder, "blobs", &path, error);
+    if (status == KEDGE_OK) status = kedge_data_folder_join(folder, "blobs", &path, error);
     if (status == KEDGE_OK) {
         status = kedge_folder_blobs_open(environment, path.text, &embedded->blobs, error);
     }
@@ -186,10 +135,12 @@ kedge_status kedge_embedded_open(const kedge_environment *environment, const cha
     made->allocator = environment->allocator;
     made->lock = -1;
     kedge_status status = check_folder(path, error);
-    if (status == KEDGE_OK && lock) status = take_lock(made, path, error);
+    if (status == KEDGE_OK) status = check_marks(path, lock, error);
+    if (status == KEDGE_OK && lock) status = kedge_data_folder_lock(path, &made->lock, error);
     made->readable_by_others = is_readable_by_others(path);
     made->lacked_records =
-        !kedge_embedded_exists(path) && (stands(path, "blobs") || stands(path, "queue.db"));
+        !kedge_embedded_exists(path) &&
+        (kedge_data_folder_has(path, "blobs") || kedge_data_folder_has(path, "queue.db"));
     if (status == KEDGE_OK) status = open_ports(environment, path, made, error);
     if (status != KEDGE_OK) {
         kedge_embedded_close(made);

@@ -39,4 +39,27 @@ kedge_status kedge_sqlite_queue_open(const kedge_environment *environment, const
 kedge_status kedge_folder_blobs_open(const kedge_environment *environment, const char *path,
                                      kedge_blobs *blobs, kedge_error *error);
 
+/* ---- copies, beside processes that read and write ---- */
+
+/* The database `from` as it is at one moment becomes the new file `to`, whole and durable, without
+ * a write-ahead log beside it. What a copy that was cut off left there is replaced. KEDGE_CORRUPT:
+ * the database is damaged. A failure leaves no file. */
+kedge_status kedge_sqlite_copy(const char *from, const char *to, kedge_error *error);
+/* Puts the write-ahead log of a database that nobody else has open into the file, so that another
+ * file may take its place. */
+kedge_status kedge_sqlite_end_log(const char *path, kedge_error *error);
+
+typedef struct kedge_folder_copied {
+    int64_t blobs, bytes; /* that the last call has seen */
+    int64_t linked;       /* that all calls have added as links to the same files */
+    int64_t copied;       /* … as files of their own, on another file system */
+} kedge_folder_copied;
+
+/* Adds the blobs of the folder `from`, with their tags and times, to the folder `to`, which is made
+ * when absent. Durable when it returns. Blobs that are put or removed meanwhile may be there or
+ * not; each that is there is whole. Blobs that only `to` has stay. `told` is zero at the first
+ * call. */
+kedge_status kedge_folder_blobs_copy(const kedge_environment *environment, const char *from,
+                                     const char *to, kedge_folder_copied *told, kedge_error *error);
+
 #endif

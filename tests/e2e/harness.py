@@ -86,16 +86,19 @@ class Server:
         shutil.copytree(self.folder, to)
         self.start()
 
+    def admin(self, *words):
+        """The lines that kedge-admin prints; the server may run."""
+        done = subprocess.run([*self.wrapper, Programs.admin, *self.stores, *words], capture_output=True, text=True,
+                              timeout=DEADLINE_S)
+        if done.returncode != 0:
+            raise AssertionError(done.stdout + done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
     def versions(self, org="demo", project="notes"):
         """Every version of the project, newest first, read from the folder by kedge-admin."""
         found, before = [], []
         while True:
-            done = subprocess.run([*self.wrapper, Programs.admin, *self.stores, "--org", org, "--project", project,
-                                   "versions", "--limit", "100", *before],
-                                  capture_output=True, text=True, timeout=DEADLINE_S)
-            if done.returncode != 0:
-                raise AssertionError(done.stderr)
-            page = json.loads(done.stdout)
+            page = self.admin("--org", org, "--project", project, "versions", "--limit", "100", *before)[0]
             found += page["versions"]
             if not page["next"]:
                 return found

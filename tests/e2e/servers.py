@@ -86,6 +86,46 @@ class RestoredServers(Case):
         self.check_converged(self.backend, self.a, self.b, acknowledged=self.a.acknowledged +
                              self.b.acknowledged + twice + ["after the restore."])
 
+    def backups_beside_edits(self, to, count):
+        """Backups by kedge-admin into one folder, while two clients add notes and push them. How many versions there
+        were when the last one began."""
+        stop = threading.Event()
+        edited = lambda: [len(copy.acknowledged) for copy in (self.a, self.b)]
+
+        def edit(copy):
+            while not stop.is_set():
+                copy.add(text=self.large())
+                copy.sync()
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            running = [pool.submit(edit, copy) for copy in (self.a, self.b)]
+            try:
+                for _ in range(count):
+                    before, versions = edited(), len(self.backend.versions())
+                    self.backend.admin("backup", str(to))
+                    while not all(now > then for now, then in zip(edited(), before)):
+                        self.assertFalse(any(future.done() for future in running), running)
+                        threading.Event().wait(0.002)
+            finally:
+                stop.set()
+            for future in running:
+                future.result(60)
+        return versions
+
+    def test_a_backup_that_was_taken_beside_edits(self):
+        backup = self.root / "beside"
+        versions = self.backups_beside_edits(backup, 3)
+        self.edit_behind_the_backup()
+        self.a.add()
+        self.b.add(text=self.large())
+        self.backend.stop()
+        shutil.rmtree(self.backend.folder)
+        self.backend.admin("restore", str(backup))
+        self.assertGreaterEqual(len(self.backend.versions()), versions)
+        self.assertEqual(self.backend.admin("--org", "demo", "--project", "notes", "verify")[-1]["findings"], 0)
+        self.backend.start()
+        self.check_converged(self.backend, self.b, self.a, self.c)
+
     def test_a_restore_and_a_twin_and_an_older_folder_at_once(self):
         old = self.root / "old-b"
         shutil.copytree(self.b.folder, old)
