@@ -4,6 +4,7 @@
  * every limit and every refusal is the same. What is below the overlay is read from the server. */
 #include "backend/plugin/child.h"
 
+#include "backend/plugin/confine.h"
 #include "backend/plugin/frame.h"
 #include "backend/plugin/plugin.h"
 #include "common/error.h"
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -254,32 +254,12 @@ int kedge_plugin_child_main(int socket_fd, const char *library_path)
     return code;
 }
 
-static void limit(int resource, rlim_t value)
-{
-    struct rlimit limits = {value, value};
-    setrlimit((__rlimit_resource_t)resource, &limits);
-}
-
-/* What a mutator has no use for. A write to a file then fails instead of ending the process, since
- * stderr may be one. */
-static void limit_process(void)
-{
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    /* The sanitizers reserve far more address space than they use. */
-    limit(RLIMIT_AS, KEDGE_PLUGIN_MEMORY_BYTES_MAX);
-#endif
-    limit(RLIMIT_NOFILE, KEDGE_PLUGIN_FILES_MAX);
-    limit(RLIMIT_FSIZE, 0);
-    limit(RLIMIT_CORE, 0);
-    signal(SIGXFSZ, SIG_IGN);
-}
-
 int kedge_plugin_child_dispatch(int argc, char **argv)
 {
     if (argc != 4 || strcmp(argv[1], KEDGE_CHILD_ARGUMENT) != 0) return -1;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* The parent may have died before that line. */
     if (strtol(argv[3], NULL, 10) != (long)getppid()) return EXIT_FAILURE;
-    limit_process();
+    kedge_child_confine();
     return kedge_plugin_child_main(KEDGE_CHILD_SOCKET, argv[2]);
 }

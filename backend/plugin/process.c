@@ -17,6 +17,11 @@
 #include <unistd.h>
 
 #define CHECK_MS_MIN 5 /* between two looks at the CPU clock */
+#define VARIABLES    (sizeof variables / sizeof variables[0])
+
+static const char *const variables[] = {
+    "LD_LIBRARY_PATH", "LANG",         "LC_ALL",       "TZ",
+    "ASAN_OPTIONS",    "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"};
 
 void kedge_process_init(kedge_process *process, const kedge_allocator *allocator)
 {
@@ -35,13 +40,31 @@ void kedge_process_free(kedge_process *process)
 
 /* ---- life ---- */
 
-/* Nothing is inherited but the socket and stderr; signals are as a new program expects them. */
+/* What a child gets of the server's environment: how the dynamic linker finds libraries, language
+ * and time zone, and the settings of sanitizers. Credentials are not among it. */
+static void choose_environment(char **chosen)
+{
+    for (size_t i = 0; i < VARIABLES; i++) {
+        size_t size = strlen(variables[i]);
+        for (char **at = environ; at != NULL && *at != NULL; at++) {
+            if (strncmp(*at, variables[i], size) != 0 || (*at)[size] != '=') continue;
+            *chosen++ = *at;
+            break;
+        }
+    }
+    *chosen = NULL;
+}
+
+/* Nothing is inherited but the socket, stderr and the chosen environment; signals are as a new
+ * program expects them. */
 static int spawn_child(pid_t *pid, int socket_fd, char **argv)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t none;
     sigset_t all;
+    char *chosen[VARIABLES + 1];
+    choose_environment(chosen);
     sigemptyset(&none);
     sigfillset(&all);
     int failure = posix_spawn_file_actions_init(&files);
@@ -70,7 +93,7 @@ static int spawn_child(pid_t *pid, int socket_fd, char **argv)
             &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     }
     if (failure == 0) {
-        failure = posix_spawn(pid, "/proc/self/exe", &files, &attributes, argv, environ);
+        failure = posix_spawn(pid, "/proc/self/exe", &files, &attributes, argv, chosen);
     }
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);

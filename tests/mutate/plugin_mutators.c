@@ -2,7 +2,9 @@
 #include <kedge/mutator.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,6 +172,15 @@ static kedge_status start_process(kedge_tx *tx, const char *args, size_t args_si
     return kedge_tx_put(tx, "c", "process", 7, text, (size_t)size, error);
 }
 
+static kedge_status become_another(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                                   kedge_error *error)
+{
+    (void)args, (void)args_size, (void)userdata;
+    char *const nothing[] = {NULL};
+    execve("/bin/true", nothing, nothing);
+    return kedge_tx_reject(tx, errno == EPERM ? "no-exec" : "exec-failed", "it did not", error);
+}
+
 /* The open file descriptors, but for the one that reads them. */
 static kedge_status tell_files(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                kedge_error *error)
@@ -192,6 +203,35 @@ static kedge_status tell_files(kedge_tx *tx, const char *args, size_t args_size,
     return kedge_tx_put(tx, "c", "files", 5, text, size, error);
 }
 
+/* The names of two variables, as far as they are set. */
+static kedge_status tell_variables(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                                   kedge_error *error)
+{
+    (void)args, (void)args_size, (void)userdata;
+    char text[64];
+    int size = snprintf(text, sizeof text, "\"%s%s\"", getenv("LANG") != NULL ? "LANG " : "",
+                        getenv("AWS_SECRET_ACCESS_KEY") != NULL ? "AWS_SECRET_ACCESS_KEY " : "");
+    return kedge_tx_put(tx, "c", "variables", 9, text, (size_t)size, error);
+}
+
+static void *note_thread(void *context)
+{
+    *(bool *)context = true;
+    return NULL;
+}
+
+static kedge_status start_thread(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                                 kedge_error *error)
+{
+    (void)args, (void)args_size, (void)userdata;
+    pthread_t thread;
+    bool ran = false;
+    if (pthread_create(&thread, NULL, note_thread, &ran) != 0)
+        return kedge_tx_reject(tx, "no-thread", "no thread was started", error);
+    pthread_join(thread, NULL);
+    return kedge_tx_put(tx, "c", "thread", 6, ran ? "true" : "false", ran ? 4 : 5, error);
+}
+
 const kedge_mutator *kedge_plugin_mutators(size_t *count)
 {
     static const kedge_mutator mutators[] = {
@@ -209,6 +249,9 @@ const kedge_mutator *kedge_plugin_mutators(size_t *count)
         {"process", 1, tell_process, NULL},
         {"start", 1, start_process, NULL},
         {"files", 1, tell_files, NULL},
+        {"variables", 1, tell_variables, NULL},
+        {"thread", 1, start_thread, NULL},
+        {"exec", 1, become_another, NULL},
     };
     *count = sizeof mutators / sizeof mutators[0];
     return mutators;

@@ -51,7 +51,7 @@ static void open_plugin(plugin_fixture *fixture, uint32_t children, int64_t cpu_
         kedge_plugin_start(&environment, good_plugin, &options, &fixture->plugin, &error);
     if (status != KEDGE_OK) fail_msg("%s", error.message);
     kedge_plugin_mutators(fixture->plugin, &mutators, &count);
-    assert_int_equal(count, 14);
+    assert_int_equal(count, 17);
     assert_true(tx_fixture_open(&fixture->tx, environment.allocator, mutators, count));
 }
 
@@ -302,6 +302,40 @@ static void test_a_plugin_is_named_by_its_file_alone_in_its_folder(void **state)
     assert_int_equal(chdir(here), 0);
 }
 
+static void test_a_child_has_no_credentials_in_its_environment(void **state)
+{
+    (void)state;
+    plugin_fixture fixture;
+    assert_int_equal(setenv("AWS_SECRET_ACCESS_KEY", "secret", 1), 0);
+    assert_int_equal(setenv("LANG", "C.UTF-8", 1), 0);
+    open_plugin(&fixture, 1, 10000, 60000);
+    applies(&fixture, "variables", "null");
+    assert_string_equal(item(&fixture, "c", "variables"), "\"LANG \"");
+    close_plugin(&fixture);
+    unsetenv("AWS_SECRET_ACCESS_KEY");
+}
+
+static void test_a_mutator_may_start_a_thread(void **state)
+{
+    (void)state;
+    plugin_fixture fixture;
+    open_plugin(&fixture, 1, 10000, 60000);
+    applies(&fixture, "thread", "null");
+    assert_string_equal(item(&fixture, "c", "thread"), "true");
+    close_plugin(&fixture);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static void test_a_mutator_starts_no_process_and_becomes_no_other_program(void **state)
+{
+    (void)state;
+    plugin_fixture fixture;
+    open_plugin(&fixture, 1, 10000, 60000);
+    refuses(&fixture, "start", "no-fork");
+    refuses(&fixture, "exec", "no-exec");
+    close_plugin(&fixture);
+}
+#else
 static void test_what_a_mutator_started_ends_with_its_process(void **state)
 {
     (void)state;
@@ -316,6 +350,7 @@ static void test_what_a_mutator_started_ends_with_its_process(void **state)
     assert_int_equal(poll(&ended, 1, WAIT_MS), 1);
     close(ended.fd);
 }
+#endif
 
 /* A server whose only child runs a mutator that hangs, and says its process on stderr. */
 static int hold(void)
@@ -384,7 +419,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_threads_share_the_children_and_a_crash_harms_no_other),
         cmocka_unit_test(test_a_library_that_is_no_plugin_is_refused_with_the_reason),
         cmocka_unit_test(test_a_plugin_is_named_by_its_file_alone_in_its_folder),
+        cmocka_unit_test(test_a_child_has_no_credentials_in_its_environment),
+        cmocka_unit_test(test_a_mutator_may_start_a_thread),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test(test_a_mutator_starts_no_process_and_becomes_no_other_program),
+#else
         cmocka_unit_test(test_what_a_mutator_started_ends_with_its_process),
+#endif
         cmocka_unit_test(test_children_die_with_the_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
