@@ -104,11 +104,24 @@ bool kedge_exchange_run_health(kedge_exchange *exchange)
     return true;
 }
 
+/* The metrics tell of all organizations. */
+static bool may_read_metrics(kedge_exchange *exchange)
+{
+    kedge_auth_result who;
+    if (exchange->context->origins->open) return true;
+    if (!kedge_exchange_authenticate(exchange, &who)) return false;
+    if (strcmp(who.organization, "*") == 0 || strcmp(who.role, "metrics") == 0) return true;
+    kedge_exchange_problem(exchange, 403, "not-allowed",
+                           "the metrics need a token with the role metrics, or one for every "
+                           "organization");
+    return false;
+}
+
 static bool run_metrics(kedge_exchange *exchange, kedge_bytes path)
 {
     kedge_exchange_context *context = exchange->context;
     if (!kedge_bytes_equal_text(path, "/v1/metrics")) return false;
-    if (!check_is_get(exchange)) return true;
+    if (!check_is_get(exchange) || !may_read_metrics(exchange)) return true;
     exchange->response.status = 200;
     exchange->response.content_type = "text/plain; version=0.0.4";
     kedge_metrics_write(&context->metrics, &exchange->response.body);

@@ -35,6 +35,7 @@ class Server:
             self.stop()
             raise RuntimeError(self.logged())
         self.port = int(line.rsplit(":", 1)[1])
+        self.metrics_headers = {}
 
     def logged(self):
         self.log.seek(0)
@@ -71,7 +72,7 @@ class Server:
         return raw
 
     def metric(self, name):
-        for line in self.request("GET", "/v1/metrics")[2].decode().splitlines():
+        for line in self.request("GET", "/v1/metrics", headers=self.metrics_headers)[2].decode().splitlines():
             if line.startswith(name + " "):
                 return float(line.split()[1])
         raise AssertionError(f"no metric {name}")

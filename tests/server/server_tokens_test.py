@@ -157,6 +157,17 @@ class Tokens(unittest.TestCase):
         broken = {"Authorization": self.token(org="acme")["Authorization"][:-4] + "AAAA"}
         self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), broken)[2]["code"], "token-invalid")
 
+    def test_metrics_need_a_token_with_their_role_or_for_every_organization(self):
+        def ask(headers=None):
+            status, _, response = self.server.request("GET", "/v1/metrics", headers=headers)
+            return status, response["code"] if status != 200 else b"kedge_held_bytes" in response
+
+        self.assertEqual(ask(), (401, "token-missing"))
+        for claims in ({"org": "acme"}, {"org": "acme", "role": "admin"}, {"org": "acme", "role": "editor"}):
+            self.assertEqual(ask(self.token(**claims)), (403, "not-allowed"), claims)
+        for claims in ({"org": "acme", "role": "metrics"}, {"org": "*", "role": "admin"}):
+            self.assertEqual(ask(self.token(**claims)), (200, True))
+
     def test_a_user_that_a_client_names_itself_is_ignored(self):
         mine = self.token(org="acme")
         self.assertEqual(self.server.request("PUT", BASE, headers=mine)[0], 201)

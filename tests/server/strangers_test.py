@@ -37,6 +37,7 @@ class Strangers(unittest.TestCase):
         self.token = "Bearer " + make_token.make_token(root, claims)
         self.server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i", "--audience", "kedge")
         self.assertEqual(self.server.request("PUT", BASE, headers={"Authorization": self.token})[0], 201)
+        self.server.metrics_headers = {"Authorization": self.token}
         self.peers = []
 
     def tearDown(self):
