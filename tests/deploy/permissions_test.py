@@ -437,7 +437,11 @@ class Permissions(unittest.TestCase):
         self.assertEqual((self.letters(), self.letters(SNAPSHOT_LETTERS)), (0, 0))
         self.check(role)
         told = subprocess.run([ADMIN, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
-        self.assertEqual(set(re.findall(r"^  ([a-z][a-z-]*) ", told, re.MULTILINE)), done)
+        of_a_folder = {"backup", "restore"}
+        for command in of_a_folder:
+            with self.assertRaisesRegex(AssertionError, f"{command} is for a data folder"):
+                self.admin(role.environment(), command, str(pathlib.Path(self.folder.name) / "copy"))
+        self.assertEqual(set(re.findall(r"^  ([a-z][a-z-]*) ", told, re.MULTILINE)), done | of_a_folder)
 
     def resource_commands(self):
         value = pathlib.Path(self.folder.name) / "value"

@@ -379,7 +379,7 @@ static void test_a_reader_removes_the_tag_of_a_committed_body(void **state)
 }
 
 #ifdef KEDGE_TEST_S3
-#define LIFECYCLE_POLLS 480 /* of 250 ms; a day of the engine's lifecycle lasts five seconds */
+#define LIFECYCLE_POLLS 2400 /* of 250 ms; a day of the engine's lifecycle lasts five seconds */
 
 /* The bucket has the rules of kedge_s3_create. */
 static void test_the_lifecycle_deletes_an_abandoned_body_and_no_other(void **state)
