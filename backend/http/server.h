@@ -10,7 +10,9 @@
  *   events.c        Server-Sent Events: suspended streams, woken by commits and by the clock
  *   tickets.c       one-use tickets for a browser's EventSource
  *   metrics.c       counters as Prometheus text
- *   main.c          arguments, ports, signals
+ *   arguments.c     the command line
+ *   signals.c       what stops the server, and what makes it read its keys again
+ *   main.c          opens the ports and starts all of it
  *
  * Who asks is told by backend/auth; what every front end does with a request and a response stands
  * in backend/front.

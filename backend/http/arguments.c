@@ -1,0 +1,265 @@
+/* See arguments.h. */
+#include "backend/http/arguments.h"
+
+#include "backend/base/new_clients.h"
+#include "backend/http/consumers.h"
+#include "backend/http/server.h"
+
+#include "common/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void kedge_server_arguments_print_help(FILE *out)
+{
+    fputs("kedge-server (--data DIR | --table TABLE --bucket BUCKET) --listen HOST:PORT\n"
+          "             (--open | --jwks FILE --issuer I --audience A)\n"
+          "\n",
+          out);
+    fputs(kedge_stores_help, out);
+    fputs(
+        "  --listen HOST:PORT  a numeric address; [ADDRESS]:PORT for IPv6; port 0: any free one\n"
+        "  --open              no tokens: everybody on loopback may do everything\n"
+        "  --jwks FILE         public keys (RFC 7517) that sign the bearer tokens\n"
+        "  --issuer I, --audience A\n"
+        "                      what the claims iss and aud must be\n"
+        "  --algorithms LIST   accepted signatures; default RS256,PS256,ES256,EdDSA\n"
+        "  --mutators LIBRARY  the app's mutators, run in child processes\n"
+        "  --builtins LIST     the built-in mutators that may be pushed: all (default), none, or\n"
+        "                      names such as kedge.put,kedge.batch\n"
+        "  --origin ORIGIN     a web origin that may read responses (CORS); may be repeated\n"
+        "  --cadence compact|seed\n"
+        "                      how versions are written; default compact\n"
+        "  --mode direct|queued\n"
+        "                      whether a push is answered when it is committed (default), or when\n"
+        "                      it stands in the queue\n"
+        "  --consumers N       queued mode: threads that take pushes out of the queue; default 4\n"
+        "  --claim-bytes N     queued mode: larger pushes go through blobs; default 256000\n"
+        "  --visibility SECONDS\n"
+        "                      queued mode: a push comes again so long after its consumer died;\n"
+        "                      default 10\n"
+        "  --tls-certificate FILE, --tls-key FILE\n"
+        "                      PEM; TLS 1.2 or later\n"
+        "  --behind-proxy      listens beyond loopback without TLS: a proxy in front has it\n"
+        "  --workers N         threads that run requests; default 16\n"
+        "  --request-timeout SECONDS\n"
+        "                      for a request's head, and then for its body; default 30\n"
+        "  --ping SECONDS      between two pings on an event stream; at most the default, 15\n"
+        "  --new-clients-per-minute N\n"
+        "                      client ids that one user may begin with; default 600, and with "
+        "--open,\n"
+        "                      where everybody is one user, 0: no limit\n"
+        "  --cost-header       each response tells in the header kedge-cost what it would cost on "
+        "AWS\n"
+        "  --log-level error|warning|info|debug\n"
+        "                      default info; debug logs every request\n"
+        "  --version           prints the version\n",
+        out);
+}
+
+static const char **find_option(kedge_server_arguments *arguments, const char *name)
+{
+    const struct {
+        const char *name;
+        const char **value;
+    } options[] = {
+        {"--listen", &arguments->listen},
+        {"--jwks", &arguments->jwks},
+        {"--issuer", &arguments->issuer},
+        {"--audience", &arguments->audience},
+        {"--algorithms", &arguments->algorithms},
+        {"--mutators", &arguments->mutators},
+        {"--builtins", &arguments->builtins},
+        {"--cadence", &arguments->cadence},
+        {"--tls-key", &arguments->key},
+        {"--tls-certificate", &arguments->certificate},
+        {"--workers", &arguments->workers},
+        {"--request-timeout", &arguments->request_timeout},
+        {"--ping", &arguments->ping},
+        {"--log-level", &arguments->log_level},
+        {"--mode", &arguments->mode},
+        {"--consumers", &arguments->consumers},
+        {"--visibility", &arguments->visibility},
+        {"--claim-bytes", &arguments->claim_bytes},
+        {"--new-clients-per-minute", &arguments->new_clients},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (strcmp(name, options[i].name) == 0) return options[i].value;
+    }
+    const char **stores = kedge_stores_option(&arguments->stores, name);
+    if (stores) return stores;
+    kedge_cors_origins *origins = &arguments->origins;
+    if (strcmp(name, "--origin") == 0 && origins->allowed_count < KEDGE_ORIGINS_MAX) {
+        return &origins->allowed[origins->allowed_count++];
+    }
+    return NULL;
+}
+
+static bool *find_flag(kedge_server_arguments *arguments, const char *name)
+{
+    if (strcmp(name, "--open") == 0) return &arguments->open;
+    if (strcmp(name, "--cost-header") == 0) return &arguments->cost_header;
+    if (strcmp(name, "--behind-proxy") == 0) return &arguments->behind_proxy;
+    return kedge_stores_flag(&arguments->stores, name);
+}
+
+kedge_status kedge_server_arguments_parse(int argc, char **argv, kedge_server_arguments *arguments,
+                                          kedge_error *error)
+{
+    for (int i = 1; i < argc; i++) {
+        bool *flag = find_flag(arguments, argv[i]);
+        if (flag) {
+            *flag = true;
+        } else {
+            const char **value = find_option(arguments, argv[i]);
+            if (!value || i + 1 == argc) {
+                return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s %s; see --help",
+                                  argv[i], value ? "needs a value" : "is not an option");
+            }
+            *value = argv[++i];
+        }
+    }
+    kedge_status status = kedge_stores_check(&arguments->stores, error);
+    if (status != KEDGE_OK) return status;
+    if (!arguments->listen) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--listen HOST:PORT is missing; see --help");
+    }
+    if (!arguments->certificate != !arguments->key) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--tls-certificate and --tls-key go together");
+    }
+    if (arguments->open &&
+        (arguments->jwks || arguments->issuer || arguments->audience || arguments->algorithms)) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--open takes no tokens: leave it out, or --jwks, --issuer, --audience "
+                          "and --algorithms");
+    }
+    arguments->origins.open = arguments->open;
+    return kedge_cors_origins_check(&arguments->origins, error);
+}
+
+/* "127.0.0.1:7420" or "[::1]:7420". */
+static kedge_status parse_listen(const char *listen, char *address, size_t address_size,
+                                 uint16_t *port, kedge_error *error)
+{
+    const char *colon = strrchr(listen, ':');
+    char *end = NULL;
+    unsigned long number = colon ? strtoul(colon + 1, &end, 10) : 0;
+    size_t size = colon ? (size_t)(colon - listen) : 0;
+    if (size >= 2 && listen[0] == '[' && listen[size - 1] == ']') {
+        listen++;
+        size -= 2;
+    }
+    if (!colon || end == colon + 1 || *end || number > 65535 || size == 0 || size >= address_size) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--listen takes ADDRESS:PORT, for example 127.0.0.1:7420");
+    }
+    memcpy(address, listen, size);
+    address[size] = '\0';
+    *port = (uint16_t)number;
+    return KEDGE_OK;
+}
+
+/* An option that is a whole number; absent, `number` stays. */
+static kedge_status parse_count(const char *option, const char *text, uint32_t least, uint32_t most,
+                                uint32_t *number, kedge_error *error)
+{
+    if (!text) return KEDGE_OK;
+    char *end = NULL;
+    bool digits = *text >= '0' && *text <= '9';
+    unsigned long value = digits ? strtoul(text, &end, 10) : 0;
+    if (!digits || value < least || value > most || *end) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "%s takes a number from %u to %u, not \"%s\"", option, least, most, text);
+    }
+    *number = (uint32_t)value;
+    return KEDGE_OK;
+}
+
+static kedge_status parse_cadence(const char *text, kedge_cadence *cadence, kedge_error *error)
+{
+    *cadence = KEDGE_CADENCE_COMPACT;
+    if (!text || strcmp(text, "compact") == 0) return KEDGE_OK;
+    *cadence = KEDGE_CADENCE_SEED;
+    if (strcmp(text, "seed") == 0) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                      "--cadence takes compact or seed, not \"%s\"", text);
+}
+
+static kedge_status parse_mode(const kedge_server_arguments *arguments, bool *queued,
+                               kedge_error *error)
+{
+    const char *mode = arguments->mode ? arguments->mode : "direct";
+    bool tuned = arguments->consumers || arguments->claim_bytes || arguments->visibility;
+    *queued = strcmp(mode, "queued") == 0;
+    if (*queued || (strcmp(mode, "direct") == 0 && !tuned)) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                      "--mode takes direct or queued, not \"%s\"; --consumers, --claim-bytes and "
+                      "--visibility are for queued mode",
+                      mode);
+}
+
+static bool is_loopback(const char *address)
+{
+    return kedge_host_is_loopback(strcmp(address, "::1") ? address : "[::1]");
+}
+
+/* Tokens and what they open do not cross a network in the clear. */
+static kedge_status check_listen(const kedge_server_arguments *arguments, const char *address,
+                                 kedge_error *error)
+{
+    if (arguments->open && !is_loopback(address)) {
+        return kedge_fail(
+            error, KEDGE_INVALID_ARGUMENT, "open-not-loopback",
+            "--open has no tokens and so listens only on 127.0.0.1 or [::1], not on %s", address);
+    }
+    if (!is_loopback(address) && !arguments->certificate && !arguments->behind_proxy) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "listen-unencrypted",
+                          "--listen %s is beyond loopback and has no TLS: give --tls-certificate "
+                          "and --tls-key, or --behind-proxy when a proxy in front of it has TLS",
+                          address);
+    }
+    return KEDGE_OK;
+}
+
+kedge_status kedge_server_arguments_read(const kedge_server_arguments *arguments,
+                                         kedge_server_settings *settings, kedge_error *error)
+{
+    *settings = (kedge_server_settings){
+        .workers = KEDGE_WORKERS_DEFAULT,
+        .ping_s = KEDGE_SERVER_PING_S,
+        .request_timeout_s = KEDGE_SERVER_REQUEST_TIMEOUT_S,
+        .new_clients_per_minute = arguments->open ? 0 : KEDGE_NEW_CLIENTS_PER_MINUTE_DEFAULT,
+        .consumers = KEDGE_CONSUMERS_DEFAULT,
+        .claim_bytes = KEDGE_QUEUED_CLAIM_BYTES,
+        .visibility_s = KEDGE_CONSUMERS_VISIBILITY_S};
+    const struct {
+        const char *option;
+        const char *text;
+        uint32_t least;
+        uint32_t most;
+        uint32_t *number;
+    } counts[] = {
+        {"--new-clients-per-minute", arguments->new_clients, 0, KEDGE_NEW_CLIENTS_PER_MINUTE_MAX,
+         &settings->new_clients_per_minute},
+        {"--workers", arguments->workers, 1, KEDGE_WORKERS_MAX, &settings->workers},
+        {"--request-timeout", arguments->request_timeout, 1, 3600, &settings->request_timeout_s},
+        {"--ping", arguments->ping, 1, KEDGE_SERVER_PING_S, &settings->ping_s},
+        {"--consumers", arguments->consumers, 1, KEDGE_CONSUMERS_MAX, &settings->consumers},
+        {"--claim-bytes", arguments->claim_bytes, 1, KEDGE_QUEUE_BODY_BYTES_MAX,
+         &settings->claim_bytes},
+        {"--visibility", arguments->visibility, 1, KEDGE_QUEUE_VISIBILITY_MS_MAX / 1000,
+         &settings->visibility_s},
+    };
+    kedge_status status = parse_listen(arguments->listen, settings->address,
+                                       sizeof settings->address, &settings->port, error);
+    if (status == KEDGE_OK) status = parse_cadence(arguments->cadence, &settings->cadence, error);
+    if (status == KEDGE_OK) status = parse_mode(arguments, &settings->queued, error);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0] && status == KEDGE_OK; i++) {
+        status = parse_count(counts[i].option, counts[i].text, counts[i].least, counts[i].most,
+                             counts[i].number, error);
+    }
+    if (status != KEDGE_OK) return status;
+    return check_listen(arguments, settings->address, error);
+}
