@@ -1,7 +1,5 @@
-/* The table of kedge-admin's commands, and reading its command line. */
+/* The table of kedge-admin's commands, and the help that is made of it. */
 #include "backend/admin/verbs.h"
-#include "common/error.h"
-#include "common/percent.h"
 
 #include <string.h>
 
@@ -256,115 +254,25 @@ static const kedge_admin_command commands[] = {
      "",
      "puts a dead letter back into the queue"},
     {"redrive-all", {NULL}, kedge_admin_redrive_all, NULL, "", "", "the same for all of them"},
+    {"make-keys",
+     {"PRIVATE", "PUBLIC"},
+     kedge_admin_make_keys,
+     NULL,
+     "",
+     "A",
+     "makes a pair of keys: the file that signs, and the key set for --jwks"},
+    {"token",
+     {"PRIVATE"},
+     kedge_admin_token,
+     NULL,
+     "{o}",
+     "IUuojxc",
+     "a token for a user, signed with the private key"},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
-/* ---- options ---- */
-
-typedef struct admin_option {
-    const char *name;
-    char letter;        /* in a command's `options`; 0: any command takes it */
-    const char **value; /* NULL: a flag */
-    bool *flag;
-} admin_option;
-
-static kedge_status read_option(int argc, char **argv, int *at, kedge_admin_line *line,
-                                char *letter, kedge_error *error)
-{
-    const admin_option options[] = {
-        {"--org", 0, &line->organization, NULL},
-        {"--project", 0, &line->project, NULL},
-        {"--version", 'v', &line->version, NULL},
-        {"--before", 'b', &line->before, NULL},
-        {"--after", 'a', &line->after, NULL},
-        {"--limit", 'l', &line->limit, NULL},
-        {"--items", 'i', NULL, &line->items},
-        {"--from", 'f', &line->from, NULL},
-        {"--to", 't', &line->to, NULL},
-        {"--expected", 'e', &line->expected, NULL},
-        {"--since", 's', &line->since, NULL},
-        {"--mutators", 'm', &line->mutators, NULL},
-        {"--keep-versions", 'k', &line->keep_versions, NULL},
-        {"--keep-days", 'd', &line->keep_days, NULL},
-        {"--grace-hours", 'g', &line->grace_hours, NULL},
-        {"--remove", 'r', NULL, &line->remove},
-        {"--repair", 'p', NULL, &line->repair},
-        {"--help", 0, NULL, &line->help},
-        {"-h", 0, NULL, &line->help},
-    };
-    const char **value = kedge_stores_option(&line->stores, argv[*at]);
-    bool *flag = kedge_stores_flag(&line->stores, argv[*at]);
-    for (size_t option = 0; option < sizeof options / sizeof options[0]; option++) {
-        if (strcmp(argv[*at], options[option].name) != 0) continue;
-        *letter = options[option].letter;
-        value = options[option].value;
-        flag = options[option].flag;
-    }
-    if (flag != NULL) {
-        *flag = true;
-        return KEDGE_OK;
-    }
-    if (value == NULL) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "there is no option %s",
-                          argv[*at]);
-    }
-    if (*at + 1 == argc) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs a value", argv[*at]);
-    }
-    *at += 1;
-    *value = argv[*at];
-    return KEDGE_OK;
-}
-
-/* The options that not every command takes, as they were given. */
-typedef struct given_options {
-    char letters[8];
-    const char *names[8];
-    size_t count;
-} given_options;
-
-static kedge_status note_option(const char *name, char letter, given_options *given,
-                                kedge_error *error)
-{
-    if (letter == 0) return KEDGE_OK;
-    if (given->count == sizeof given->letters) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s is one option too many",
-                          name);
-    }
-    given->letters[given->count] = letter;
-    given->names[given->count++] = name;
-    return KEDGE_OK;
-}
-
-static kedge_status read_words(int argc, char **argv, kedge_admin_line *line, given_options *given,
-                               kedge_error *error)
-{
-    bool only_words = false; /* behind "--" */
-    for (int at = 1; at < argc; at++) {
-        if (!only_words && strcmp(argv[at], "--") == 0) {
-            only_words = true;
-        } else if (!only_words && argv[at][0] == '-' && argv[at][1] != '\0') {
-            char letter = 0;
-            const char *name = argv[at];
-            kedge_status status = read_option(argc, argv, &at, line, &letter, error);
-            if (status == KEDGE_OK) status = note_option(name, letter, given, error);
-            if (status != KEDGE_OK) return status;
-        } else if (line->command == NULL) {
-            line->command = argv[at];
-        } else if (line->argument_count < KEDGE_ADMIN_ARGUMENTS_MAX) {
-            line->arguments[line->argument_count++] = argv[at];
-        } else {
-            return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "\"%s\" is one too many",
-                              argv[at]);
-        }
-    }
-    return KEDGE_OK;
-}
-
-/* ---- the command ---- */
-
-static const kedge_admin_command *find_command(const char *name)
+const kedge_admin_command *kedge_admin_find(const char *name)
 {
     for (size_t at = 0; at < COMMAND_COUNT; at++) {
         if (strcmp(commands[at].name, name) == 0) return &commands[at];
@@ -372,65 +280,12 @@ static const kedge_admin_command *find_command(const char *name)
     return NULL;
 }
 
-static kedge_status check_arguments(const kedge_admin_command *command,
-                                    const kedge_admin_line *line, kedge_error *error)
-{
-    size_t wanted = 0;
-    while (wanted < KEDGE_ADMIN_ARGUMENTS_MAX && command->arguments[wanted] != NULL)
-        wanted++;
-    if (line->argument_count < wanted) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs %s", command->name,
-                          command->arguments[line->argument_count]);
-    }
-    if (line->argument_count > wanted) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s takes no \"%s\"",
-                          command->name, line->arguments[wanted]);
-    }
-    kedge_status status = kedge_stores_check(&line->stores, error);
-    if (status != KEDGE_OK) return status;
-    bool of_project = strstr(command->path, "{p}") != NULL;
-    bool of_organization = of_project || strstr(command->path, "{o}") != NULL;
-    if ((of_organization && line->organization == NULL) || (of_project && line->project == NULL)) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs %s", command->name,
-                          line->organization == NULL ? "--org ORG" : "--project PROJECT");
-    }
-    /* Who names a project must not be given, or change, what is of all of them. */
-    if ((!of_organization && line->organization != NULL) ||
-        (!of_project && line->project != NULL)) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s does not take %s",
-                          command->name, of_organization ? "--project" : "--org and --project");
-    }
-    return KEDGE_OK;
-}
-
-kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
-                               const kedge_admin_command **command, kedge_error *error)
-{
-    given_options given = {.count = 0};
-    *line = (kedge_admin_line){.help = false};
-    kedge_status status = read_words(argc, argv, line, &given, error);
-    if (status != KEDGE_OK || line->help) return status;
-    if (line->command == NULL) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "a command is missing");
-    }
-    *command = find_command(line->command);
-    if (*command == NULL) {
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "there is no command \"%s\"",
-                          line->command);
-    }
-    for (size_t at = 0; at < given.count; at++) {
-        if (strchr((*command)->options, given.letters[at]) != NULL) continue;
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s does not take %s",
-                          line->command, given.names[at]);
-    }
-    return check_arguments(*command, line, error);
-}
-
 void kedge_admin_write_help(kedge_buffer *out)
 {
     kedge_buffer_append_text(
         out, "kedge-admin (--data DIR | --table TABLE --bucket BUCKET) [--org ORG --project P]\n"
              "            COMMAND [ARGUMENT…] [OPTION…]\n"
+             "kedge-admin (make-keys | token) …\n"
              "\n"
              "Shows and changes what a backend keeps, also while servers run on it.\n"
              "\n");
@@ -468,6 +323,14 @@ void kedge_admin_write_help(kedge_buffer *out)
         "  --remove            retention, gc: removes; otherwise nothing is changed;\n"
         "                      archive-segment: takes the entries out of the table\n"
         "  --repair            verify: writes again what copies still have\n"
+        "  --algorithm A       make-keys: ES256 (when not given), EdDSA or RS256\n"
+        "  --issuer I, --audience A\n"
+        "                      token: what the server is given by the same options; needed\n"
+        "  --user U            token: who has it; needed\n"
+        "  --role R, --projects P,Q\n"
+        "                      token: the role; the projects, all when not given\n"
+        "  --minutes N         token: expires after so many; 60 when not given\n"
+        "  --claims JSON       token: an object of claims that are added, or replace others\n"
         "  --before V          versions, resource-versions: below this one\n"
         "  --after NAME        projects, items, resources: behind this one (\"next\" of the page "
         "before)\n"

@@ -26,6 +26,15 @@ typedef struct kedge_admin_line {
     const char *keep_versions;
     const char *keep_days;
     const char *grace_hours;
+    const char *algorithm;
+    const char *issuer;
+    const char *audience;
+    const char *user;
+    const char *role;
+    const char *projects;
+    const char *minutes;
+    const char *claims;
+    const char *of_stores; /* the last option that says where the data is */
     bool remove;
     bool repair;
     bool items;
@@ -40,13 +49,17 @@ typedef struct kedge_admin_command {
     int (*run)(const kedge_admin *admin);             /* gives the exit code */
     const char *method;  /* of what is one request; NULL: other commands */
     const char *path;    /* with {o} {p} of the options, {v} the version, {0} {1} the arguments */
-    const char *options; /* letters of those that it takes: b a l v i f t e m k d g r p s */
+    const char *options; /* letters of those that it takes, as line.c has them */
     const char *help;
 } kedge_admin_command;
 
 /* KEDGE_INVALID_ARGUMENT with a message that says what is wrong. */
 kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
                                const kedge_admin_command **command, kedge_error *error);
+/* NULL: there is none of this name. */
+const kedge_admin_command *kedge_admin_find(const char *name);
+/* False: a command that works on no data of a backend. */
+bool kedge_admin_has_stores(const kedge_admin_command *command);
 void kedge_admin_write_help(kedge_buffer *out);
 
 #endif

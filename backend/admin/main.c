@@ -58,7 +58,8 @@ static bool makes_data(const kedge_admin_command *command)
 
 static bool opens_nothing(const kedge_admin_command *command)
 {
-    return command->run == kedge_admin_backup || command->run == kedge_admin_restore;
+    return command->run == kedge_admin_backup || command->run == kedge_admin_restore ||
+           !kedge_admin_has_stores(command);
 }
 
 static int open_and_run(const kedge_admin_command *command, const kedge_admin_line *line)

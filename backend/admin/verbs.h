@@ -61,7 +61,9 @@ int kedge_admin_checkpoint(const kedge_admin *admin);
 int kedge_admin_export(const kedge_admin *admin);
 int kedge_admin_import(const kedge_admin *admin);
 int kedge_admin_discard_import(const kedge_admin *admin);
-/* These two open the folders themselves: they get neither a backend nor stores. */
+/* These four open what they need themselves: they get neither a backend nor stores. */
+int kedge_admin_make_keys(const kedge_admin *admin);
+int kedge_admin_token(const kedge_admin *admin);
 int kedge_admin_backup(const kedge_admin *admin);
 int kedge_admin_restore(const kedge_admin *admin);
 int kedge_admin_dead_letters(const kedge_admin *admin);

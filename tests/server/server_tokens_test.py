@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A kedge-server with tokens: who may see what, and until when.
 
-Usage: server_tokens_test.py SERVER_PROGRAM PLUGIN LIBKEDGE. Closes with the plain line "N passed, N failed"."""
+Usage: server_tokens_test.py SERVER_PROGRAM PLUGIN LIBKEDGE ADMIN_PROGRAM. Closes with the plain line "N passed, N failed"."""
 import ctypes
 import http.client
 import pathlib
@@ -14,9 +14,8 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "docs/how-to"))
-import make_token
 from peers import BASE, SERVER, SLOWER, Server, pull_body, push_body, put, read_until, run_tests, wait_for
+from tokens import make_keys, make_token
 
 
 LIBRARY = sys.argv[3]
@@ -72,12 +71,12 @@ class Client:
 
 
 class Tokens(unittest.TestCase):
-    """RS256 by the script of the how-to page."""
+    """ES256, with keys of kedge-admin."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         root = pathlib.Path(self.folder.name)
-        make_token.make_keys(root)
+        make_keys(root)
         self.server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i",
                              "--audience", "kedge")
 
@@ -87,12 +86,12 @@ class Tokens(unittest.TestCase):
 
     def token(self, keys="", **claims):
         all_claims = {"iss": "i", "aud": "kedge", "sub": "u1", "exp": time.time() + 600, **claims}
-        return {"Authorization": "Bearer " + make_token.make_token(pathlib.Path(self.folder.name) / keys, all_claims)}
+        return {"Authorization": "Bearer " + make_token(pathlib.Path(self.folder.name) / keys, all_claims)}
 
     def test_sighup_takes_other_keys_and_keeps_the_old_ones_when_the_file_is_wrong(self):
         root = pathlib.Path(self.folder.name)
         (root / "next").mkdir()
-        make_token.make_keys(root / "next")
+        make_keys(root / "next")
         old, new = self.token(org="*", role="admin"), self.token(keys="next", org="*", role="admin")
         status = lambda token: self.server.request("GET", "/v1/orgs/acme/projects", headers=token)[0]
         self.assertEqual((status(old), status(new)), (200, 401))
@@ -256,10 +255,10 @@ class Rights(unittest.TestCase):
         for mode in ("direct", "queued"):
             with self.subTest(mode), tempfile.TemporaryDirectory() as folder:
                 root = pathlib.Path(folder)
-                make_token.make_keys(root)
+                make_keys(root)
                 server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i", "--audience", "kedge",
                                 "--mode", mode, "--mutators", sys.argv[2])
-                token = lambda role: {"Authorization": "Bearer " + make_token.make_token(root, {
+                token = lambda role: {"Authorization": "Bearer " + make_token(root, {
                     "iss": "i", "aud": "kedge", "sub": "u-" + role, "org": "acme", "role": role,
                     "exp": time.time() + 600})}
                 try:
@@ -297,7 +296,7 @@ class Encrypted(unittest.TestCase):
             self.certificate, key = str(root / "tls.pem"), str(root / "tls-key.pem")
             subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out",
                             self.certificate, "-subj", "/CN=127.0.0.1", "-days", "2"], check=True, capture_output=True)
-            make_token.make_keys(root)
+            make_keys(root)
             server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i", "--audience", "kedge",
                             "--tls-certificate", self.certificate, "--tls-key", key)
             try:
@@ -317,7 +316,7 @@ class OpenOrTokens(unittest.TestCase):
     def test_beyond_loopback_it_has_tls_or_stands_behind_a_proxy(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            make_token.make_keys(root)
+            make_keys(root)
             tokens = ["--jwks", str(root / "keys.json"), "--issuer", "i", "--audience", "kedge"]
             with self.assertRaisesRegex(RuntimeError, "--behind-proxy"):
                 Server(root / "data", *tokens, listen="0.0.0.0:0")

@@ -1,6 +1,6 @@
 """What peers without a token, and requests that take long, leave to the others.
 
-Usage: strangers_test.py SERVER_PROGRAM SLOW_PLUGIN. Closes with the plain line "N passed, N failed"."""
+Usage: strangers_test.py SERVER_PROGRAM SLOW_PLUGIN ADMIN_PROGRAM. Closes with the plain line "N passed, N failed"."""
 import json
 import pathlib
 import select
@@ -11,9 +11,8 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "docs/how-to"))
-import make_token
 from peers import BASE, MIB, PLUGIN, Server, push_body, put, read_until, run_tests, wait_for
+from tokens import make_keys, make_token
 
 PEERS = 20
 SMALL = 65536  # a body up to here does not count as held
@@ -32,9 +31,9 @@ class Strangers(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         root = pathlib.Path(self.folder.name)
-        make_token.make_keys(root)
+        make_keys(root)
         claims = {"iss": "i", "aud": "kedge", "sub": "u1", "org": "*", "role": "admin", "exp": time.time() + 3600}
-        self.token = "Bearer " + make_token.make_token(root, claims)
+        self.token = "Bearer " + make_token(root, claims)
         self.server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i", "--audience", "kedge")
         self.assertEqual(self.server.request("PUT", BASE, headers={"Authorization": self.token})[0], 201)
         self.server.metrics_headers = {"Authorization": self.token}
