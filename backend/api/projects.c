@@ -270,6 +270,10 @@ void kedge_api_limits(kedge_api_call *call)
         kedge_json_key(&writer, limits[at].name);
         kedge_json_integer(&writer, limits[at].value);
     }
+    if (options->write_budgets) {
+        kedge_json_key(&writer, "budgets");
+        options->write_budgets(options->write_budgets_context, &writer);
+    }
     kedge_json_key(&writer, "upload");
     kedge_json_boolean(&writer, kedge_api_uploads_are_served(call->project.backend));
     kedge_json_end_object(&writer);

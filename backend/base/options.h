@@ -100,6 +100,9 @@ typedef struct kedge_backend_options {
     /* Client ids that one user may begin with in a minute, and at once; 0: no limit. Counted in
      * this process alone. */
     int64_t new_clients_per_minute;
+    /* Writes the member `budgets` of GET /v1/limits, one value; NULL: the front end has none. */
+    void (*write_budgets)(const void *context, kedge_json_writer *writer);
+    const void *write_budgets_context;
     /* Waits between two tries of a commit that lost a race; NULL: sleeps. */
     void (*pause)(void *context, int64_t ms);
     void *pause_context;

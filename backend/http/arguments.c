@@ -49,6 +49,8 @@ void kedge_server_arguments_print_help(FILE *out)
         "                      client ids that one user may begin with; default 600, and with "
         "--open,\n"
         "                      where everybody is one user, 0: no limit\n"
+        "  --budget NAME=N     what one user or organization may take, by its name in GET\n"
+        "                      /v1/limits, and 0: no limit; may be repeated\n"
         "  --cost-header       each response tells in the header kedge-cost what it would cost on "
         "AWS\n"
         "  --log-level error|warning|info|debug\n"
@@ -92,6 +94,8 @@ static const char **find_option(kedge_server_arguments *arguments, const char *n
     if (strcmp(name, "--origin") == 0 && origins->allowed_count < KEDGE_ORIGINS_MAX) {
         return &origins->allowed[origins->allowed_count++];
     }
+    if (strcmp(name, "--budget") == 0 && arguments->budget_count < KEDGE_BUDGETS_GIVEN_MAX)
+        return &arguments->budgets[arguments->budget_count++];
     return NULL;
 }
 
@@ -223,6 +227,19 @@ static kedge_status check_listen(const kedge_server_arguments *arguments, const 
     return KEDGE_OK;
 }
 
+/* Behind a proxy all peers have its address; and one may stand on the same machine. */
+static kedge_status read_budgets(const kedge_server_arguments *arguments, const char *address,
+                                 kedge_budget_limits *limits, kedge_error *error)
+{
+    *limits = kedge_budget_limits_default(arguments->open);
+    if (!is_loopback(address) && !arguments->behind_proxy)
+        limits->address_connections = KEDGE_BUDGET_ADDRESS_CONNECTIONS;
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < arguments->budget_count && status == KEDGE_OK; i++)
+        status = kedge_budget_limits_parse(arguments->budgets[i], limits, error);
+    return status;
+}
+
 kedge_status kedge_server_arguments_read(const kedge_server_arguments *arguments,
                                          kedge_server_settings *settings, kedge_error *error)
 {
@@ -260,6 +277,8 @@ kedge_status kedge_server_arguments_read(const kedge_server_arguments *arguments
         status = parse_count(counts[i].option, counts[i].text, counts[i].least, counts[i].most,
                              counts[i].number, error);
     }
+    if (status == KEDGE_OK)
+        status = read_budgets(arguments, settings->address, &settings->budgets, error);
     if (status != KEDGE_OK) return status;
     return check_listen(arguments, settings->address, error);
 }

@@ -4,9 +4,12 @@
 
 #include "backend/base/options.h"
 #include "backend/front/origins.h"
+#include "backend/http/budgets.h"
 #include "backend/stores/stores.h"
 
 #include <stdio.h>
+
+#define KEDGE_BUDGETS_GIVEN_MAX 64
 
 /* As given. Borrowed from argv; NULL: not given. */
 typedef struct kedge_server_arguments {
@@ -34,6 +37,8 @@ typedef struct kedge_server_arguments {
     bool cost_header;
     bool behind_proxy;
     kedge_cors_origins origins;
+    const char *budgets[KEDGE_BUDGETS_GIVEN_MAX];
+    size_t budget_count;
 } kedge_server_arguments;
 
 /* What the arguments mean. */
@@ -49,6 +54,7 @@ typedef struct kedge_server_settings {
     uint32_t consumers;              /* these three in queued mode */
     uint32_t claim_bytes;
     uint32_t visibility_s;
+    kedge_budget_limits budgets;
 } kedge_server_settings;
 
 /* KEDGE_INVALID_ARGUMENT with a message that says what is wrong. */

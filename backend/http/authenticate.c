@@ -1,9 +1,11 @@
-/* Who asks: the token of an exchange, and the problem that refuses it. */
+/* Who asks: the token of an exchange, whose budgets it is counted in, and the problem that refuses
+ * it. */
 #include "backend/http/exchange.h"
 
 #include "common/percent.h"
 #include "wire/address.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char *kedge_exchange_header(kedge_exchange *exchange, const char *name)
@@ -35,9 +37,10 @@ static bool read_open_user(kedge_exchange *exchange, kedge_auth_result *who)
     return good;
 }
 
-bool kedge_exchange_authenticate(kedge_exchange *exchange, kedge_auth_result *who)
+bool kedge_exchange_authenticate(kedge_exchange *exchange)
 {
     kedge_error error = {0};
+    kedge_auth_result *who = exchange->who;
     kedge_status status = kedge_auth_check(
         exchange->context->auth, kedge_exchange_header(exchange, "Authorization"), who, &error);
     if (status == KEDGE_OK)
@@ -47,5 +50,50 @@ bool kedge_exchange_authenticate(kedge_exchange *exchange, kedge_auth_result *wh
     } else {
         kedge_exchange_problem(exchange, 503, "unavailable", "the token cannot be checked now");
     }
+    return false;
+}
+
+void kedge_exchange_refuse(kedge_exchange *exchange, const kedge_budget_refusal *refusal)
+{
+    char detail[160];
+    if (!refusal->name) {
+        atomic_fetch_add(&exchange->context->metrics.overloaded, 1);
+        kedge_exchange_problem(exchange, 503, "overloaded",
+                               "the server holds as much as it may at once; try again");
+        if (refusal->retry_after_s > 0) exchange->response.retry_after_s = refusal->retry_after_s;
+        return;
+    }
+    snprintf(detail, sizeof detail, "the budget %s is %lld, and used up; try again in %d s",
+             refusal->name, (long long)refusal->limit, (int)refusal->retry_after_s);
+    kedge_exchange_problem(exchange, 429, "budget-exceeded", detail);
+    exchange->response.retry_after_s = refusal->retry_after_s;
+}
+
+/* A connection that finds no place among the known ones stays a guest of the strangers, who may
+ * lose it at any time; so it is closed after the response. */
+static void make_known(kedge_exchange *exchange)
+{
+    kedge_budget_refusal refusal = {0};
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (!info || kedge_server_connection_known(exchange->context->connections, info->socket_context,
+                                               &exchange->account, &refusal)) {
+        return;
+    }
+    exchange->guest = true;
+    exchange->closes = true;
+    exchange->refusal = refusal;
+}
+
+bool kedge_exchange_enter(kedge_exchange *exchange, const kedge_budget_owner *owner)
+{
+    kedge_budget_refusal refusal = {0};
+    if (!kedge_budgets_open(exchange->context->budgets, owner, &exchange->account)) {
+        kedge_exchange_refuse(exchange, &refusal);
+        return false;
+    }
+    make_known(exchange);
+    if (kedge_budget_begin(&exchange->account, &refusal)) return true;
+    kedge_exchange_refuse(exchange, &refusal);
     return false;
 }

@@ -1,33 +1,68 @@
-/* Deadlines of connections.
+/* Connections: how many there may be of whom, and by when each must have done its next step.
  *
  * libmicrohttpd ends a connection on which nothing moves, but not one on which a byte moves now and
  * then. Here a connection has a time by which its next step must be done: the head of a request
  * read, the body read, the response taken. The clock shuts the sockets of those that are late; the
- * daemon sees their end and completes them as it does any that broke. */
+ * daemon sees their end and completes them as it does any that broke.
+ *
+ * A connection is a stranger's until it has shown a good token. Strangers have a pool of their own.
+ * When it is full, a new stranger takes the place of the one that came first, so that peers that
+ * open connections and say nothing keep nobody out. */
 #ifndef KEDGE_BACKEND_HTTP_CONNECTIONS_H
 #define KEDGE_BACKEND_HTTP_CONNECTIONS_H
 
-#include "common/environment.h"
+#include "backend/http/budgets.h"
+
+#include <sys/socket.h>
 
 /* No deadline: the server's own work, or an event stream. */
 #define KEDGE_CONNECTION_UNHURRIED (-1)
 
+#define KEDGE_CONNECTION_LINGERS   64   /* at once; then the first of them is reset */
+#define KEDGE_CONNECTION_LINGER_MS 3000 /* at most */
+
+/* Places of the table that counts by address: more than there are connections. */
+#define KEDGE_CONNECTION_ADDRESSES 8192
+
 typedef struct kedge_connections kedge_connections;
 typedef struct kedge_server_connection kedge_server_connection;
 
+typedef struct kedge_connections_options {
+    const kedge_environment *environment;
+    size_t strangers_max;
+    size_t known_max;
+    size_t address_max; /* from one address; 0: no limit. At most KEDGE_CONNECTION_ADDRESSES - 1 */
+} kedge_connections_options;
+
 /* NULL: no memory. */
-kedge_connections *kedge_connections_new(const kedge_environment *environment);
+kedge_connections *kedge_connections_new(const kedge_connections_options *options);
 void kedge_connections_free(kedge_connections *connections); /* after the daemon has stopped */
 
-/* The socket must stay open until kedge_server_connection_closed. Without memory for a deadline the
- * socket is shut at once, and NULL is returned, which the functions below take. */
+/* The socket must stay open until kedge_server_connection_closed. Shuts it at once when there are
+ * too many from its address, or no memory; then returns NULL, which the functions below take. May
+ * shut that of another stranger. `address` may be NULL. */
 kedge_server_connection *kedge_server_connection_opened(kedge_connections *connections, int socket,
+                                                        const struct sockaddr *address,
                                                         int64_t within_ms);
 void kedge_server_connection_closed(kedge_connections *connections,
                                     kedge_server_connection *connection);
 void kedge_server_connection_due(kedge_connections *connections,
                                  kedge_server_connection *connection, int64_t within_ms);
+/* The connection has shown a good token: it is of this account from now on, and no stranger's. Does
+ * nothing for one that is known. False when the account has no connection left or too many are
+ * known: then it stays a stranger's, and should be closed after its response. */
+bool kedge_server_connection_known(kedge_connections *connections,
+                                   kedge_server_connection *connection,
+                                   const kedge_budget_account *account,
+                                   kedge_budget_refusal *refusal);
+/* The connection will be closed while the peer may still send: for a short time what comes is read
+ * and dropped, since the system would otherwise reset the connection, and the peer might lose the
+ * response. */
+void kedge_server_connection_linger(kedge_connections *connections,
+                                    kedge_server_connection *connection);
 /* Shuts those that are late; called by the clock. */
 void kedge_connections_cut_late(kedge_connections *connections);
+/* Appends Prometheus text. */
+void kedge_connections_write_metrics(kedge_connections *connections, kedge_buffer *out);
 
 #endif

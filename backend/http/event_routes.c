@@ -23,7 +23,7 @@ typedef struct event_call {
     char log[KEDGE_LIMIT_NAME_BYTES + 1];
     /* "organization/project" or "organization/project/log": what a ticket is for */
     char scope[3 * KEDGE_LIMIT_NAME_BYTES + 3];
-    kedge_auth_result who;
+    const kedge_auth_result *who;
 } event_call;
 
 /* ---- the address ---- */
@@ -115,10 +115,10 @@ static kedge_status read_version(event_call *call, int64_t *version)
 {
     if (call->log[0] != '\0') {
         return kedge_backend_current_number(
-            call->backend, &call->who.identity, kedge_bytes_of(call->organization),
+            call->backend, &call->who->identity, kedge_bytes_of(call->organization),
             kedge_bytes_of(call->project), kedge_bytes_of(call->log), version, NULL);
     }
-    return kedge_backend_current_version(call->backend, &call->who.identity,
+    return kedge_backend_current_version(call->backend, &call->who->identity,
                                          kedge_bytes_of(call->organization),
                                          kedge_bytes_of(call->project), version, NULL);
 }
@@ -129,12 +129,14 @@ static void open_stream(event_call *call)
     kedge_exchange *exchange = call->exchange;
     kedge_event_scope scope = {kedge_bytes_of(call->organization), kedge_bytes_of(call->project),
                                kedge_bytes_of(call->log)};
-    kedge_event_stream *stream = kedge_events_subscribe(exchange->context->events, &scope,
-                                                        call->who.expires_ms, exchange->connection);
+    kedge_budget_refusal refusal = exchange->refusal;
+    kedge_event_stream *stream = NULL;
+    if (!exchange->guest) {
+        stream = kedge_events_subscribe(exchange->context->events, &scope, call->who->expires_ms,
+                                        &exchange->account, exchange->connection, &refusal);
+    }
     if (!stream) {
-        kedge_exchange_problem(exchange, 503, "overloaded",
-                               "the server has as many event streams as it allows");
-        exchange->response.retry_after_s = 5;
+        kedge_exchange_refuse(exchange, &refusal);
         return;
     }
     int64_t version = 0;
@@ -158,8 +160,16 @@ static void issue_ticket(event_call *call)
         return;
     }
     char ticket[KEDGE_TICKET_SIZE];
-    kedge_tickets_issue(exchange->context->tickets, kedge_bytes_of(call->scope),
-                        call->who.expires_ms, ticket);
+    kedge_budgets *budgets = exchange->context->budgets;
+    kedge_budget_refusal refusal = {0};
+    const kedge_ticket_grant grant = {
+        kedge_budget_owner_of(call->who->organization, call->who->user), call->who->expires_ms};
+    if (!kedge_tickets_issue(exchange->context->tickets, kedge_budgets_limits(budgets),
+                             kedge_bytes_of(call->scope), &grant, ticket, &refusal)) {
+        if (refusal.name) kedge_budgets_refused(budgets, KEDGE_BUDGET_TICKETS, refusal.scope);
+        kedge_exchange_refuse(exchange, &refusal);
+        return;
+    }
     exchange->response.status = 200;
     exchange->response.content_type = "application/json";
     kedge_wire_ticket_write(ticket, &exchange->response.body);
@@ -168,26 +178,41 @@ static void issue_ticket(event_call *call)
 /* ---- who asks ---- */
 
 /* The identity of a ticket: nobody by name, who may read the events of the one project. */
-static bool redeem(event_call *call, kedge_bytes ticket)
+static bool redeem(event_call *call, kedge_bytes ticket, kedge_budget_owner *owner)
 {
-    memset(&call->who, 0, sizeof call->who);
+    kedge_auth_result *who = call->exchange->who;
+    kedge_ticket_grant grant;
     if (!kedge_tickets_redeem(call->exchange->context->tickets, kedge_bytes_of(call->scope), ticket,
-                              &call->who.expires_ms)) {
+                              &grant)) {
         kedge_exchange_problem(call->exchange, 401, "token-invalid",
                                "the ticket is unknown, used, expired, or for another project");
         return false;
     }
-    call->who.identity.user = call->who.user;
-    call->who.identity.role = call->who.role;
-    call->who.identity.organization = call->organization;
+    *owner = grant.owner;
+    who->expires_ms = grant.expires_ms;
+    memcpy(who->organization, call->organization, sizeof call->organization);
+    who->identity.user = who->user;
+    who->identity.role = who->role;
+    who->identity.organization = who->organization;
     return true;
 }
 
-bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend, kedge_bytes path,
-                               kedge_bytes query)
+kedge_ticket_state kedge_exchange_redeem(kedge_exchange *exchange, kedge_bytes path,
+                                         kedge_bytes query, kedge_budget_owner *owner)
 {
-    event_call call = {.exchange = exchange, .backend = backend};
+    event_call call = {.exchange = exchange};
     kedge_bytes ticket = {NULL, 0};
+    if (strcmp(exchange->method, "GET") != 0 || !split(path, &call) || !call.stream)
+        return KEDGE_TICKET_ABSENT;
+    if (!find_ticket(&call, query, &ticket)) return KEDGE_TICKET_REFUSED;
+    if (!ticket.data) return KEDGE_TICKET_ABSENT;
+    return read_names(&call) && redeem(&call, ticket, owner) ? KEDGE_TICKET_GOOD
+                                                             : KEDGE_TICKET_REFUSED;
+}
+
+bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend, kedge_bytes path)
+{
+    event_call call = {.exchange = exchange, .backend = backend, .who = exchange->who};
     if (!split(path, &call)) return false;
     if (strcmp(exchange->method, call.stream ? "GET" : "POST") != 0) {
         kedge_exchange_problem(exchange, 405, "method-not-allowed",
@@ -195,10 +220,7 @@ bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend,
                                            : "tickets have the method POST");
         return true;
     }
-    if (!read_names(&call) || (call.stream && !find_ticket(&call, query, &ticket))) return true;
-    if (ticket.data ? !redeem(&call, ticket) : !kedge_exchange_authenticate(exchange, &call.who)) {
-        return true;
-    }
+    if (!read_names(&call)) return true;
     if (call.stream) {
         open_stream(&call);
     } else {

@@ -16,6 +16,7 @@ struct kedge_event_stream {
     kedge_event_stream *next;
     kedge_event_stream *previous;
     struct MHD_Connection *connection;
+    kedge_budget_account account;
     int64_t version; /* to tell */
     int64_t told;    /* -1: none yet */
     int64_t expires_ms;
@@ -63,10 +64,17 @@ static void write_scope(char *out, size_t size, const kedge_event_scope *scope)
 }
 
 kedge_event_stream *kedge_events_subscribe(kedge_events *events, const kedge_event_scope *scope,
-                                           int64_t expires_ms, struct MHD_Connection *connection)
+                                           int64_t expires_ms, const kedge_budget_account *account,
+                                           struct MHD_Connection *connection,
+                                           kedge_budget_refusal *refusal)
 {
+    *refusal = (kedge_budget_refusal){.retry_after_s = KEDGE_BUDGET_LEVEL_RETRY_MS / 1000};
+    if (!kedge_budget_take(account, KEDGE_BUDGET_STREAMS, 1, refusal)) return NULL;
     kedge_event_stream *stream = kedge_allocate(events->environment->allocator, sizeof *stream);
-    if (!stream) return NULL;
+    if (!stream) {
+        kedge_budget_give(account, KEDGE_BUDGET_STREAMS, 1);
+        return NULL;
+    }
     stream->events = events;
     stream->connection = connection;
     stream->expires_ms = expires_ms;
@@ -83,9 +91,11 @@ kedge_event_stream *kedge_events_subscribe(kedge_events *events, const kedge_eve
         events->first = stream;
         events->count++;
         atomic_store(&events->metrics->streams, (int_fast64_t)events->count);
+        stream->account = kedge_budget_account_keep(account);
     }
     pthread_mutex_unlock(&events->mutex);
     if (room) return stream;
+    kedge_budget_give(account, KEDGE_BUDGET_STREAMS, 1);
     kedge_release(events->environment->allocator, stream);
     return NULL;
 }
@@ -103,6 +113,8 @@ void kedge_event_stream_free(kedge_event_stream *stream)
     events->count--;
     atomic_store(&events->metrics->streams, (int_fast64_t)events->count);
     pthread_mutex_unlock(&events->mutex);
+    kedge_budget_give(&stream->account, KEDGE_BUDGET_STREAMS, 1);
+    kedge_budget_account_release(&stream->account);
     kedge_release(events->environment->allocator, stream);
 }
 

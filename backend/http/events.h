@@ -7,6 +7,7 @@
 #ifndef KEDGE_BACKEND_HTTP_EVENTS_H
 #define KEDGE_BACKEND_HTTP_EVENTS_H
 
+#include "backend/http/budgets.h"
 #include "backend/http/metrics.h"
 #include "common/environment.h"
 
@@ -30,9 +31,12 @@ typedef struct kedge_event_scope {
 /* Subscribes: what is committed or appended from now on is told, by its version or number.
  * Subscribe first, then read the version for kedge_event_stream_tell, so that nothing falls
  * between. The stream ends when the token that opened it has expired (`expires_ms`, wall clock).
- * NULL: too many streams, or no memory. */
+ * NULL, with the budget that is used up: the account has as many streams as it may, or the server
+ * has, or there is no memory. */
 kedge_event_stream *kedge_events_subscribe(kedge_events *events, const kedge_event_scope *scope,
-                                           int64_t expires_ms, struct MHD_Connection *connection);
+                                           int64_t expires_ms, const kedge_budget_account *account,
+                                           struct MHD_Connection *connection,
+                                           kedge_budget_refusal *refusal);
 void kedge_event_stream_tell(kedge_event_stream *stream, int64_t version);
 /* The response that streams; it owns the stream from now on. NULL: no memory, and still the
  * caller's. */

@@ -5,6 +5,7 @@
 #include "backend/front/response.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -40,11 +41,22 @@ static void let_go(kedge_exchange *exchange)
 {
     atomic_fetch_sub(&exchange->context->metrics.held_bytes, exchange->held_bytes);
     exchange->held_bytes = 0;
+    kedge_budget_give(&exchange->account, KEDGE_BUDGET_HELD, exchange->owned_bytes);
+    exchange->owned_bytes = 0;
 }
 
-/* Whether the exchange may hold `size` bytes in all. */
+/* Whether the exchange may hold `size` bytes in all. Small ones count in the account alone. */
 static bool hold(kedge_exchange *exchange, size_t size)
 {
+    exchange->refusal = (kedge_budget_refusal){.name = NULL};
+    if (size > exchange->owned_bytes) {
+        if (!kedge_budget_take(&exchange->account, KEDGE_BUDGET_HELD, size - exchange->owned_bytes,
+                               &exchange->refusal)) {
+            let_go(exchange);
+            return false;
+        }
+        exchange->owned_bytes = size;
+    }
     size_t counted = size > KEDGE_SERVER_SMALL_BYTES ? size - KEDGE_SERVER_SMALL_BYTES : 0;
     if (counted <= exchange->held_bytes) return true;
     size_t more = counted - exchange->held_bytes;
@@ -57,12 +69,17 @@ static bool hold(kedge_exchange *exchange, size_t size)
 
 /* ---- deadlines ---- */
 
-static void set_deadline(kedge_exchange_context *context, struct MHD_Connection *connection,
-                         int64_t within_ms)
+static kedge_server_connection *socket_context(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    if (info) kedge_server_connection_due(context->connections, info->socket_context, within_ms);
+    return info ? info->socket_context : NULL;
+}
+
+static void set_deadline(kedge_exchange_context *context, struct MHD_Connection *connection,
+                         int64_t within_ms)
+{
+    kedge_server_connection_due(context->connections, socket_context(connection), within_ms);
 }
 
 void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Connection *connection)
@@ -73,27 +90,14 @@ void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Conne
 
 /* ---- reading and working ---- */
 
-/* A body that counts as held needs a token before it is held: what strangers send takes no room
- * from others. Smaller bodies wait for the worker, so that this thread checks few tokens. False,
- * with the response, for a stranger. */
-static bool may_send(kedge_exchange *exchange, size_t size)
-{
-    kedge_auth_result who;
-    if (exchange->refused) return false;
-    if (exchange->known || size <= KEDGE_SERVER_SMALL_BYTES) return true;
-    exchange->known = kedge_exchange_authenticate(exchange, &who);
-    exchange->refused = !exchange->known;
-    if (exchange->refused) kedge_buffer_free(&exchange->body);
-    return exchange->known;
-}
-
 /* Keeps a piece of the body, as far as the limits go; the rest is read and dropped, so that the
- * peer gets a response and not a reset. False: cut the connection. */
+ * peer gets a response and not a reset. Of a peer without a token nothing is kept. False: cut the
+ * connection. */
 static bool take_body(kedge_exchange *exchange, const char *piece, size_t size)
 {
     exchange->received += size;
     if (exchange->received > KEDGE_SERVER_DISCARD_BYTES) return false;
-    if (exchange->overloaded || !may_send(exchange, exchange->received)) return true;
+    if (exchange->overloaded || exchange->refused || !exchange->who) return true;
 
     size_t room = KEDGE_LIMIT_PUSH_BYTES - exchange->body.size;
     if (size > room) {
@@ -118,6 +122,9 @@ static void finish(kedge_exchange *exchange)
     kedge_metrics_responded(&exchange->context->metrics, exchange->response.status, took_us);
     atomic_fetch_add(&exchange->context->metrics.damaged,
                      (uint64_t)exchange->response.damaged_items);
+    if (!exchange->refused) {
+        kedge_budget_charge(&exchange->account, exchange->received + exchange->response.body.size);
+    }
     kedge_response_log(
         exchange->context->log,
         &(kedge_response_line){.level = KEDGE_LOGGER_DEBUG,
@@ -136,9 +143,13 @@ static void overload(kedge_exchange *exchange)
                           "the server is stopping; try again");
         return;
     }
-    atomic_fetch_add(&exchange->context->metrics.overloaded, 1);
-    kedge_api_problem(&exchange->response, 503, "overloaded",
-                      "the server holds as much as it may at once; try again");
+    kedge_exchange_refuse(exchange, &exchange->refusal);
+}
+
+static void forget_who(kedge_exchange *exchange)
+{
+    kedge_release(exchange->context->environment->allocator, exchange->who);
+    exchange->who = NULL;
 }
 
 /* Resumes the connection last: from then on the exchange is the daemon's, which may free it. */
@@ -147,6 +158,7 @@ static void work(void *argument)
     kedge_exchange *exchange = argument;
     struct MHD_Connection *connection = exchange->connection;
     kedge_exchange_run(exchange);
+    forget_who(exchange);
     kedge_buffer_free(&exchange->body);
     let_go(exchange);
     if (!hold(exchange, exchange->response.body.size)) overload(exchange);
@@ -168,7 +180,7 @@ static bool hand_over(kedge_exchange *exchange)
         finish(exchange);
         return false;
     }
-    if (kedge_exchange_run_health(exchange)) {
+    if (kedge_exchange_run_for_everybody(exchange)) {
         finish(exchange);
         return false;
     }
@@ -195,6 +207,8 @@ void kedge_exchange_free(kedge_exchange *exchange)
     }
     if (exchange->stream) kedge_event_stream_free(exchange->stream);
     let_go(exchange);
+    kedge_budget_account_release(&exchange->account);
+    forget_who(exchange);
     kedge_buffer_free(&exchange->body);
     kedge_buffer_free(&exchange->response.body);
     kedge_release(environment->allocator, exchange->target);
@@ -264,18 +278,30 @@ static enum MHD_Result respond(kedge_exchange *exchange)
     return queued;
 }
 
+/* Whether the body of a refused request is not read: there is none yet, since the peer asks whether
+ * it should send it, or it may be large. */
+static bool leaves_body(kedge_exchange *exchange)
+{
+    const char *size = kedge_exchange_header(exchange, "Content-Length");
+    return kedge_exchange_header(exchange, "Expect") ||
+           kedge_exchange_header(exchange, "Transfer-Encoding") ||
+           (size && strtoull(size, NULL, 10) > KEDGE_SERVER_SMALL_BYTES);
+}
+
 /* With the head. A response at once ends the connection: where the next request would begin is not
- * known. A peer that asks whether it should send its body (`Expect`) is told so before it does. */
+ * known. */
 static enum MHD_Result begin(kedge_exchange *exchange, const char *version)
 {
     const char *problem = kedge_head_problem(exchange->connection, version);
-    bool asks = !problem && kedge_exchange_header(exchange, "Expect");
-    if (!problem && (!asks || may_send(exchange, SIZE_MAX))) {
+    if (problem) kedge_api_problem(&exchange->response, 400, "head-invalid", problem);
+    exchange->refused = problem || !kedge_exchange_admit(exchange);
+    if (!problem && !(exchange->refused && leaves_body(exchange))) {
         atomic_store(&exchange->state, KEDGE_EXCHANGE_READING);
         return MHD_YES;
     }
     exchange->closes = true;
-    if (problem) kedge_api_problem(&exchange->response, 400, "head-invalid", problem);
+    kedge_server_connection_linger(exchange->context->connections,
+                                   socket_context(exchange->connection));
     finish(exchange);
     return respond(exchange);
 }

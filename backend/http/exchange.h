@@ -1,7 +1,8 @@
 /* One request and its response.
  *
+ *   new        the epoll thread checks the head, the token and the budgets; a refusal ends here
  *   reading    the epoll thread collects the body, up to the limit
- *   working    a worker authenticates and runs it; the connection is suspended
+ *   working    a worker runs it; the connection is suspended
  *   answered   resumed: the epoll thread sends the response
  *
  * An exchange is made with the request's first line and freed when the response was sent or the
@@ -9,6 +10,7 @@
 #ifndef KEDGE_BACKEND_HTTP_EXCHANGE_H
 #define KEDGE_BACKEND_HTTP_EXCHANGE_H
 
+#include "backend/http/budgets.h"
 #include "backend/http/connections.h"
 #include "backend/http/server.h"
 
@@ -36,6 +38,7 @@ typedef struct kedge_exchange_context {
     kedge_events *events;
     kedge_tickets *tickets;
     kedge_connections *connections;
+    kedge_budgets *budgets;
     int64_t request_timeout_ms;
     atomic_bool stopping;
     atomic_int_fast64_t running; /* exchanges that live */
@@ -48,13 +51,17 @@ typedef struct kedge_exchange {
     char *target;    /* path and query, still percent-encoded */
     char method[16]; /* cut to fit: no method that is known is as long */
     kedge_buffer body;
-    size_t held_bytes; /* what of the body, or of the response, stands in metrics.held_bytes */
+    size_t held_bytes;  /* what of the body, or of the response, stands in metrics.held_bytes */
+    size_t owned_bytes; /* the same in the account: all of them */
     size_t received;
     bool truncated;
     bool overloaded;
-    bool known;   /* its token was good before its body was read */
-    bool refused; /* its token was not: the response says so, and the body is dropped */
+    bool refused; /* with its head: the response says so, and the body is dropped */
     bool closes;  /* no other request is read from the connection */
+    bool guest;   /* the connection is counted as a stranger's, although there is an account */
+    kedge_auth_result *who;       /* NULL: needs no token; gone when a worker has run it */
+    kedge_budget_account account; /* whose budgets it is counted in */
+    kedge_budget_refusal refusal; /* why it holds no more, when it is overloaded; or no name */
     int64_t started_us;
     kedge_api_response response;
     kedge_event_stream *stream; /* the response is an event stream */
@@ -73,23 +80,41 @@ enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connect
 /* The connection was opened, or its last request completed: the next one may come. */
 void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Connection *connection);
 
-/* routes.c: a request for /v1/health, which is answered however busy the workers are. False for any
- * other. The daemon's thread. */
-bool kedge_exchange_run_health(kedge_exchange *exchange);
+/* ---- on the daemon's thread ---- */
+
+/* routes.c: with the head, before the body is read. Finds out who asks, and takes the request from
+ * its budgets. False with a problem. */
+bool kedge_exchange_admit(kedge_exchange *exchange);
+/* routes.c: a request that needs no token, which is answered however busy the workers are. False
+ * for any other. */
+bool kedge_exchange_run_for_everybody(kedge_exchange *exchange);
+/* event_routes.c: for a stream that is opened with a ticket: who asked for that, and whose budgets
+ * it is counted in. With a problem when the ticket is not good. */
+typedef enum kedge_ticket_state {
+    KEDGE_TICKET_ABSENT,
+    KEDGE_TICKET_GOOD,
+    KEDGE_TICKET_REFUSED
+} kedge_ticket_state;
+kedge_ticket_state kedge_exchange_redeem(kedge_exchange *exchange, kedge_bytes path,
+                                         kedge_bytes query, kedge_budget_owner *owner);
 
 /* ---- on a worker thread; the connection is suspended, and so its headers stand still ---- */
 
-/* routes.c: fills `response` or `stream`. */
+/* routes.c: fills `response` or `stream`. There is a `who`. */
 void kedge_exchange_run(kedge_exchange *exchange);
 /* event_routes.c: the same for the paths of event streams and tickets; false for any other. */
-bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend, kedge_bytes path,
-                               kedge_bytes query);
+bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend, kedge_bytes path);
 
 /* authenticate.c: a header of the request, or NULL; a problem as the response. */
 const char *kedge_exchange_header(kedge_exchange *exchange, const char *name);
 void kedge_exchange_problem(kedge_exchange *exchange, int status, const char *code,
                             const char *detail);
-/* False with a problem. */
-bool kedge_exchange_authenticate(kedge_exchange *exchange, kedge_auth_result *who);
+/* Fills `who` from the token. False with a problem. */
+bool kedge_exchange_authenticate(kedge_exchange *exchange);
+/* Opens the owner's account, and takes the request and its connection from it. False with a
+ * problem. */
+bool kedge_exchange_enter(kedge_exchange *exchange, const kedge_budget_owner *owner);
+/* The problem of a budget that is used up. */
+void kedge_exchange_refuse(kedge_exchange *exchange, const kedge_budget_refusal *refusal);
 
 #endif

@@ -110,6 +110,7 @@ static kedge_status open_server(kedge_service *service, kedge_server_arguments *
         .worker_count = settings->workers,
         .request_timeout_s = settings->request_timeout_s,
         .ping_s = settings->ping_s,
+        .budgets = &settings->budgets,
         .auth = service->auth,
         .origins = &arguments->origins,
         .log = &service->log,
@@ -186,6 +187,8 @@ static kedge_status open_backend(kedge_service *service, const kedge_server_argu
         .enqueue = service->consumers ? kedge_consumers_enqueue : NULL,
         .enqueue_context = service->consumers,
         .new_clients_per_minute = settings->new_clients_per_minute,
+        .write_budgets = kedge_budget_limits_write,
+        .write_budgets_context = kedge_server_budgets(service->server),
     };
     kedge_status status = kedge_backend_new(&options, &service->backend, error);
     if (status == KEDGE_OK && service->consumers) {

@@ -1,4 +1,4 @@
-/* What a worker does with a request: who asks, which part of the server answers. */
+/* Whether a request is admitted, and which part of the server answers. */
 #include "backend/http/exchange.h"
 
 #include "backend/front/body.h"
@@ -94,23 +94,56 @@ static bool run_options(kedge_exchange *exchange)
     return true;
 }
 
-bool kedge_exchange_run_health(kedge_exchange *exchange)
+static bool run_health(kedge_exchange *exchange, kedge_bytes path)
 {
-    if (!kedge_bytes_equal_text(path_of(exchange), "/v1/health")) return false;
-    if (!check_open_mode(exchange) || run_options(exchange) || !check_is_get(exchange)) return true;
+    if (!kedge_bytes_equal_text(path, "/v1/health")) return false;
+    if (!check_is_get(exchange)) return true;
     exchange->response.status = 200;
     exchange->response.content_type = "application/json";
     kedge_buffer_append_text(&exchange->response.body, "{\"status\":\"ok\"}");
     return true;
 }
 
+static kedge_bytes query_of(const kedge_exchange *exchange)
+{
+    const char *mark = exchange->target + path_of(exchange).size;
+    return *mark == '?' ? kedge_bytes_of(mark + 1) : (kedge_bytes){NULL, 0};
+}
+
+static bool is_for_everybody(const kedge_exchange *exchange)
+{
+    kedge_bytes path = path_of(exchange);
+    return strcmp(exchange->method, "OPTIONS") == 0 || kedge_bytes_equal_text(path, "/v1/health") ||
+           kedge_api_is_for_everybody(path);
+}
+
+bool kedge_exchange_admit(kedge_exchange *exchange)
+{
+    kedge_exchange_context *context = exchange->context;
+    if (!check_open_mode(exchange)) return false;
+    if (is_for_everybody(exchange)) return true;
+    exchange->who = kedge_allocate(context->environment->allocator, sizeof *exchange->who);
+    if (!exchange->who) {
+        kedge_exchange_refuse(exchange, &(kedge_budget_refusal){0});
+        return false;
+    }
+    kedge_budget_owner owner;
+    kedge_ticket_state ticket =
+        kedge_exchange_redeem(exchange, path_of(exchange), query_of(exchange), &owner);
+    if (ticket == KEDGE_TICKET_REFUSED) return false;
+    if (ticket == KEDGE_TICKET_ABSENT) {
+        if (!kedge_exchange_authenticate(exchange)) return false;
+        owner = kedge_budget_owner_of(exchange->who->organization, exchange->who->user);
+    }
+    return kedge_exchange_enter(exchange, &owner);
+}
+
 /* The metrics tell of all organizations. */
 static bool may_read_metrics(kedge_exchange *exchange)
 {
-    kedge_auth_result who;
+    const kedge_auth_result *who = exchange->who;
     if (exchange->context->origins->open) return true;
-    if (!kedge_exchange_authenticate(exchange, &who)) return false;
-    if (strcmp(who.organization, "*") == 0 || strcmp(who.role, "metrics") == 0) return true;
+    if (strcmp(who->organization, "*") == 0 || strcmp(who->role, "metrics") == 0) return true;
     kedge_exchange_problem(exchange, 403, "not-allowed",
                            "the metrics need a token with the role metrics, or one for every "
                            "organization");
@@ -125,29 +158,41 @@ static bool run_metrics(kedge_exchange *exchange, kedge_bytes path)
     exchange->response.status = 200;
     exchange->response.content_type = "text/plain; version=0.0.4";
     kedge_metrics_write(&context->metrics, &exchange->response.body);
+    kedge_budgets_write_metrics(context->budgets, &exchange->response.body);
+    kedge_connections_write_metrics(context->connections, &exchange->response.body);
     if (context->write_metrics) {
         context->write_metrics(context->write_metrics_context, &exchange->response.body);
     }
     return true;
 }
 
-void kedge_exchange_run(kedge_exchange *exchange)
+/* False with a problem. */
+static bool has_backend(kedge_exchange *exchange, kedge_backend **backend)
+{
+    *backend = atomic_load(&exchange->context->backend);
+    if (*backend) return true;
+    kedge_exchange_problem(exchange, 503, "unavailable", "the server is starting");
+    return false;
+}
+
+bool kedge_exchange_run_for_everybody(kedge_exchange *exchange)
 {
     static const kedge_identity nobody = {.user = "", .role = "", .organization = ""};
     kedge_bytes path = path_of(exchange);
-    const char *mark = exchange->target + path.size;
-    kedge_bytes query = *mark == '?' ? kedge_bytes_of(mark + 1) : (kedge_bytes){NULL, 0};
-    kedge_backend *backend = atomic_load(&exchange->context->backend);
-    const char *method = method_of(exchange);
-    kedge_auth_result who;
+    kedge_backend *backend;
+    if (exchange->who) return false;
+    if (run_options(exchange) || run_health(exchange, path)) return true;
+    if (has_backend(exchange, &backend))
+        run_api(exchange, backend, method_of(exchange), &nobody, path, query_of(exchange));
+    return true;
+}
 
-    if (!check_open_mode(exchange) || run_options(exchange) || run_metrics(exchange, path)) return;
-    if (!backend) {
-        kedge_exchange_problem(exchange, 503, "unavailable", "the server is starting");
-    } else if (kedge_api_is_for_everybody(path)) {
-        run_api(exchange, backend, method, &nobody, path, query);
-    } else if (!kedge_exchange_run_events(exchange, backend, path, query) &&
-               kedge_exchange_authenticate(exchange, &who)) {
-        run_api(exchange, backend, method, &who.identity, path, query);
-    }
+void kedge_exchange_run(kedge_exchange *exchange)
+{
+    kedge_bytes path = path_of(exchange);
+    kedge_backend *backend;
+    if (run_metrics(exchange, path) || !has_backend(exchange, &backend)) return;
+    if (kedge_exchange_run_events(exchange, backend, path)) return;
+    run_api(exchange, backend, method_of(exchange), &exchange->who->identity, path,
+            query_of(exchange));
 }

@@ -64,7 +64,10 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         int socket =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        const union MHD_ConnectionInfo *peer =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         *socket_context = kedge_server_connection_opened(exchanges->connections, socket,
+                                                         peer ? peer->client_addr : NULL,
                                                          exchanges->request_timeout_ms);
         atomic_fetch_add(&exchanges->metrics.connections, 1);
     } else {
@@ -166,6 +169,23 @@ static unsigned count_connections(kedge_logger *log)
     return (unsigned)(files.rlim_cur - reserved);
 }
 
+/* Some connections stay out of both pools, so that the daemon always accepts a stranger and can
+ * decide which one goes. */
+static bool open_connections(kedge_exchange_context *context, const kedge_budget_limits *limits,
+                             size_t connections_max)
+{
+    size_t most = connections_max / 2;
+    size_t strangers = (size_t)limits->stranger_connections;
+    kedge_connections_options options = {
+        .environment = context->environment,
+        .strangers_max = strangers < most ? strangers : most,
+        .address_max = (size_t)limits->address_connections,
+    };
+    options.known_max = connections_max - options.strangers_max - connections_max / 32;
+    context->connections = kedge_connections_new(&options);
+    return context->connections != NULL;
+}
+
 static kedge_status start_daemon(kedge_server *server, const kedge_server_options *options,
                                  kedge_error *error)
 {
@@ -187,6 +207,8 @@ static kedge_status start_daemon(kedge_server *server, const kedge_server_option
     }
     kedge_exchange_context *context = &server->context;
     unsigned connections_max = count_connections(options->log);
+    if (!open_connections(context, options->budgets, connections_max))
+        return kedge_fail_no_memory(error);
     errno = 0;
     server->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, context, MHD_OPTION_SOCK_ADDR, &address,
@@ -219,10 +241,10 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
     context->cost_header = options->cost_header;
     context->request_timeout_ms = (int64_t)options->request_timeout_s * 1000;
     context->tickets = kedge_tickets_new(environment);
-    context->connections = kedge_connections_new(environment);
+    context->budgets = kedge_budgets_new(environment, options->budgets);
     context->events =
         kedge_events_new(environment, &context->metrics, KEDGE_SERVER_EVENT_STREAMS_MAX);
-    kedge_status status = context->tickets && context->events && context->connections
+    kedge_status status = context->tickets && context->events && context->budgets
                               ? KEDGE_OK
                               : kedge_fail_no_memory(error);
     if (status == KEDGE_OK) {
@@ -242,6 +264,11 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
 void kedge_server_serve(kedge_server *server, kedge_backend *backend)
 {
     atomic_store(&server->context.backend, backend);
+}
+
+const kedge_budget_limits *kedge_server_budgets(const kedge_server *server)
+{
+    return kedge_budgets_limits(server->context.budgets);
 }
 
 uint16_t kedge_server_port(const kedge_server *server)
@@ -325,5 +352,6 @@ void kedge_server_stop(kedge_server *server)
     kedge_events_free(context->events);
     kedge_tickets_free(context->tickets);
     kedge_connections_free(context->connections);
+    kedge_budgets_free(context->budgets);
     kedge_release(allocator, server);
 }

@@ -2,7 +2,8 @@
  *
  *   server.c        the daemon: one epoll thread that parses and sends, and never blocks
  *   exchange.c      one request and its response; while it works, its connection is suspended
- *   connections.c   deadlines for peers that send or read slowly
+ *   connections.c   how many of whom; deadlines for peers that send or read slowly
+ *   budgets.c       what one user and one organization may take; budget_limits.c: their options
  *   consumers.c     queued mode: threads that take pushes out of the queue
  *   workers.c       a bounded pool of threads that run requests (the ports block)
  *   routes.c        what a worker does with a request
@@ -17,11 +18,11 @@
  * Who asks is told by backend/auth; what every front end does with a request and a response stands
  * in backend/front.
  *
- * Memory, whatever peers send: 4096 connections of 32 KiB each (128 MiB); the first 64 KiB of the
- * body or response of each (256 MiB); 256 MiB for all that is larger; what the workers have in
- * hand; in queued mode 48 MiB for each consumer; the backend's cache. Over it, requests are
- * answered 503 `overloaded`. There is no bound by address: behind a proxy all peers have the same
- * one. */
+ * Memory, whatever peers send: 4096 connections of 32 KiB each (128 MiB), and 17 KiB for the token
+ * of a request whose body is read (68 MiB); the first 64 KiB of the body or response of each (256
+ * MiB); 256 MiB for all that is larger; what the workers have in hand; in queued mode 48 MiB for
+ * each consumer; the backend's cache. Over it, requests are answered 503 `overloaded`. How much of
+ * it one user, organization, address or stranger may take: budgets.h. */
 #ifndef KEDGE_BACKEND_HTTP_SERVER_H
 #define KEDGE_BACKEND_HTTP_SERVER_H
 
@@ -29,6 +30,7 @@
 #include "backend/auth/auth.h"
 #include "backend/front/logger.h"
 #include "backend/front/origins.h"
+#include "backend/http/budgets.h"
 #include "backend/http/events.h"
 #include "backend/http/metrics.h"
 #include "backend/http/tickets.h"
@@ -57,6 +59,7 @@ typedef struct kedge_server_options {
     uint32_t worker_count;
     uint32_t request_timeout_s; /* KEDGE_SERVER_REQUEST_TIMEOUT_S, or what the operator wants */
     uint32_t ping_s;            /* KEDGE_SERVER_PING_S, or less for an impatient proxy */
+    const kedge_budget_limits *budgets;
     kedge_auth *auth;
     kedge_cors_origins *origins;
     kedge_logger *log;
@@ -74,6 +77,8 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
                                 kedge_error *error);
 void kedge_server_serve(kedge_server *server, kedge_backend *backend);
 uint16_t kedge_server_port(const kedge_server *server);
+/* As given; lives as long as the server. */
+const kedge_budget_limits *kedge_server_budgets(const kedge_server *server);
 /* Wakes the event streams of a project. Any thread. */
 void kedge_server_committed(void *server, kedge_bytes organization, kedge_bytes project,
                             int64_t version);

@@ -1,24 +1,33 @@
 /* One-use tickets: a browser's EventSource sends no headers, so that a page first asks for a ticket
  * with its token, and opens the stream with the ticket. A ticket is good once, for 60 seconds, for
  * one project. It names no user, since events tell nothing that depends on one; it carries when the
- * token that it was asked for with expires, and the stream ends then. */
+ * token that it was asked for with expires, since the stream ends then, and in whose budgets the
+ * stream is counted. A user and an organization have so many tickets at once as their budgets say, and
+ * nobody's ticket makes room for another's. */
 #ifndef KEDGE_BACKEND_HTTP_TICKETS_H
 #define KEDGE_BACKEND_HTTP_TICKETS_H
 
-#include "common/environment.h"
+#include "backend/http/budgets.h"
 
 #define KEDGE_TICKET_SIZE    33 /* 32 digits and a NUL */
 #define KEDGE_TICKET_LIFE_MS 60000
-#define KEDGE_TICKETS_MAX    1024 /* the oldest falls out */
+#define KEDGE_TICKETS_MAX    4096
 
 typedef struct kedge_tickets kedge_tickets;
 
 kedge_tickets *kedge_tickets_new(const kedge_environment *environment); /* NULL: no memory */
 void kedge_tickets_free(kedge_tickets *tickets);
-/* `scope` names what the ticket is for; compared as a whole. */
-void kedge_tickets_issue(kedge_tickets *tickets, kedge_bytes scope, int64_t expires_ms,
-                         char ticket[KEDGE_TICKET_SIZE]);
+typedef struct kedge_ticket_grant {
+    kedge_budget_owner owner;
+    int64_t expires_ms; /* of the token, wall clock */
+} kedge_ticket_grant;
+
+/* `scope` names what the ticket is for; compared as a whole. False when the owner has as many as
+ * `limits` allow, or, with a refusal without a name, when there is no room for anybody's. */
+bool kedge_tickets_issue(kedge_tickets *tickets, const kedge_budget_limits *limits,
+                         kedge_bytes scope, const kedge_ticket_grant *grant,
+                         char ticket[KEDGE_TICKET_SIZE], kedge_budget_refusal *refusal);
 bool kedge_tickets_redeem(kedge_tickets *tickets, kedge_bytes scope, kedge_bytes ticket,
-                          int64_t *expires_ms);
+                          kedge_ticket_grant *grant);
 
 #endif

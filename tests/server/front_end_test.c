@@ -3,6 +3,7 @@
 #include "backend/http/connections.h"
 #include "backend/http/tickets.h"
 
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -69,23 +70,27 @@ static void test_a_ticket_is_good_once_for_its_scope_and_a_minute(void **state)
     kedge_tickets *tickets = kedge_tickets_new(&environment);
     kedge_bytes scope = KEDGE_BYTES("/v1/orgs/a/projects/p/");
     char ticket[KEDGE_TICKET_SIZE];
-    int64_t expires_ms = 0;
+    const kedge_budget_limits limits = kedge_budget_limits_default(false);
+    const kedge_ticket_grant given = {kedge_budget_owner_of("a", "u"), 77};
+    kedge_ticket_grant grant = {.expires_ms = 0};
+    kedge_budget_refusal refusal;
 
-    kedge_tickets_issue(tickets, scope, 77, ticket);
+    assert_true(kedge_tickets_issue(tickets, &limits, scope, &given, ticket, &refusal));
     assert_int_equal(strlen(ticket), KEDGE_TICKET_SIZE - 1);
-    assert_true(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &expires_ms));
-    assert_int_equal(expires_ms, 77);
-    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &expires_ms));
+    assert_true(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &grant));
+    assert_int_equal(grant.expires_ms, 77);
+    assert_memory_equal(&grant.owner, &given.owner, sizeof given.owner);
+    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &grant));
 
-    kedge_tickets_issue(tickets, scope, 77, ticket);
-    assert_false(kedge_tickets_redeem(tickets, KEDGE_BYTES("/v1/orgs/b/"), kedge_bytes_of(ticket),
-                                      &expires_ms));
-    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &expires_ms));
+    assert_true(kedge_tickets_issue(tickets, &limits, scope, &given, ticket, &refusal));
+    assert_false(
+        kedge_tickets_redeem(tickets, KEDGE_BYTES("/v1/orgs/b/"), kedge_bytes_of(ticket), &grant));
+    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &grant));
 
-    kedge_tickets_issue(tickets, scope, 77, ticket);
+    assert_true(kedge_tickets_issue(tickets, &limits, scope, &given, ticket, &refusal));
     time_ms += KEDGE_TICKET_LIFE_MS;
-    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &expires_ms));
-    assert_false(kedge_tickets_redeem(tickets, scope, (kedge_bytes){NULL, 0}, &expires_ms));
+    assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &grant));
+    assert_false(kedge_tickets_redeem(tickets, scope, (kedge_bytes){NULL, 0}, &grant));
     kedge_tickets_free(tickets);
 }
 
@@ -102,12 +107,13 @@ static void test_a_connection_is_shut_when_it_is_late_and_no_sooner(void **state
     kedge_environment environment = kedge_environment_system(NULL);
     environment.monotonic_ms = told_time;
     time_ms = 1000;
-    kedge_connections *connections = kedge_connections_new(&environment);
+    const kedge_connections_options options = {&environment, 10, 10, 0};
+    kedge_connections *connections = kedge_connections_new(&options);
     int pair[3][2];
     kedge_server_connection *connection[3];
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
-        connection[i] = kedge_server_connection_opened(connections, pair[i][0], 100);
+        connection[i] = kedge_server_connection_opened(connections, pair[i][0], NULL, 100);
     }
     kedge_server_connection_due(connections, connection[1], 200);
     kedge_server_connection_due(connections, connection[2], KEDGE_CONNECTION_UNHURRIED);
@@ -134,6 +140,127 @@ static void test_a_connection_is_shut_when_it_is_late_and_no_sooner(void **state
     }
 }
 
+static void test_tickets_of_one_organization_take_no_room_from_another(void **state)
+{
+    (void)state;
+    kedge_environment environment = kedge_environment_system(NULL);
+    environment.monotonic_ms = told_time;
+    time_ms = 1000;
+    kedge_tickets *tickets = kedge_tickets_new(&environment);
+    kedge_budget_limits limits = kedge_budget_limits_default(false);
+    limits.of[KEDGE_BUDGET_TICKETS][KEDGE_BUDGET_OF_USER] = 3;
+    limits.of[KEDGE_BUDGET_TICKETS][KEDGE_BUDGET_OF_ORGANIZATION] = 5;
+    const kedge_bytes scope = KEDGE_BYTES("b/p");
+    const kedge_ticket_grant other = {kedge_budget_owner_of("b", "u"), 1};
+    char first[KEDGE_TICKET_SIZE];
+    char ticket[KEDGE_TICKET_SIZE];
+    kedge_budget_refusal refusal;
+    kedge_ticket_grant grant;
+    assert_true(kedge_tickets_issue(tickets, &limits, scope, &other, first, &refusal));
+    time_ms += 1500;
+    for (int i = 0; i < 3 * KEDGE_TICKETS_MAX; i++) {
+        const kedge_ticket_grant flood = {kedge_budget_owner_of("a", i % 2 ? "u" : "v"), 1};
+        bool issued =
+            kedge_tickets_issue(tickets, &limits, KEDGE_BYTES("a/p"), &flood, ticket, &refusal);
+        assert_int_equal(issued, i < 5);
+        if (issued) continue;
+        assert_string_equal(refusal.name, i % 2 ? "organization_tickets" : "user_tickets");
+        assert_int_equal(refusal.limit, refusal.scope == KEDGE_BUDGET_OF_USER ? 3 : 5);
+        assert_int_equal(refusal.retry_after_s, KEDGE_TICKET_LIFE_MS / 1000);
+    }
+    assert_true(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(first), &grant));
+    time_ms += KEDGE_TICKET_LIFE_MS;
+    const kedge_ticket_grant later = {kedge_budget_owner_of("a", "v"), 1};
+    assert_true(kedge_tickets_issue(tickets, &limits, scope, &later, ticket, &refusal));
+    kedge_tickets_free(tickets);
+}
+
+static void
+test_a_new_stranger_takes_the_place_of_the_first_one_that_is_not_worked_for(void **state)
+{
+    (void)state;
+    kedge_environment environment = kedge_environment_system(NULL);
+    environment.monotonic_ms = told_time;
+    time_ms = 1000;
+    kedge_budget_limits limits = kedge_budget_limits_default(false);
+    limits.of[KEDGE_BUDGET_CONNECTIONS][KEDGE_BUDGET_OF_USER] = 1;
+    kedge_budgets *budgets = kedge_budgets_new(&environment, &limits);
+    const kedge_budget_owner owner = kedge_budget_owner_of("a", "u");
+    kedge_budget_account account;
+    assert_true(kedge_budgets_open(budgets, &owner, &account));
+    const kedge_connections_options options = {&environment, 3, 1, 0};
+    kedge_connections *connections = kedge_connections_new(&options);
+    int pair[6][2];
+    kedge_server_connection *connection[6];
+    kedge_budget_refusal refusal;
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair[i]), 0);
+    for (size_t i = 0; i < 4; i++) {
+        connection[i] = kedge_server_connection_opened(connections, pair[i][0], NULL, 100);
+        if (i == 0) /* a known one leaves the pool */
+            assert_true(
+                kedge_server_connection_known(connections, connection[0], &account, &refusal));
+    }
+    assert_false(kedge_server_connection_known(connections, connection[1], &account, &refusal));
+    assert_string_equal(refusal.name, "user_connections");
+    kedge_server_connection_due(connections, connection[1], KEDGE_CONNECTION_UNHURRIED);
+    connection[4] = kedge_server_connection_opened(connections, pair[4][0], NULL, 100);
+    connection[5] = kedge_server_connection_opened(connections, pair[5][0], NULL, 100);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(is_shut(pair[i][1]), i == 2 || i == 3);
+    for (size_t i = 0; i < 6; i++)
+        kedge_server_connection_closed(connections, connection[i]);
+    assert_true(kedge_budget_take(&account, KEDGE_BUDGET_CONNECTIONS, 1, &refusal));
+    kedge_budget_give(&account, KEDGE_BUDGET_CONNECTIONS, 1);
+    kedge_budget_account_release(&account);
+    kedge_connections_free(connections);
+    kedge_budgets_free(budgets);
+    for (size_t i = 0; i < 6; i++) {
+        close(pair[i][0]);
+        close(pair[i][1]);
+    }
+}
+
+static void test_an_address_has_so_many_connections_and_no_more(void **state)
+{
+    (void)state;
+    kedge_environment environment = kedge_environment_system(NULL);
+    const kedge_connections_options options = {&environment, 4000, 1, 2};
+    kedge_connections *connections = kedge_connections_new(&options);
+    enum { ADDRESSES = 500 };
+    kedge_server_connection *connection[2 * ADDRESSES];
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    const struct sockaddr *near = (const struct sockaddr *)&v6;
+    int none = -1; /* no socket is shut in this test but those that are refused */
+    for (size_t i = 0; i < 2 * ADDRESSES; i++) {
+        address.sin_addr.s_addr = (uint32_t)(i / 2);
+        connection[i] = kedge_server_connection_opened(connections, none,
+                                                       (const struct sockaddr *)&address, 100);
+        assert_non_null(connection[i]);
+    }
+    /* Every other address closes one, and may open one again. */
+    for (size_t i = 0; i < 2 * ADDRESSES; i += 4)
+        kedge_server_connection_closed(connections, connection[i]);
+    for (size_t i = 0; i < 2 * ADDRESSES; i += 2) {
+        address.sin_addr.s_addr = (uint32_t)(i / 2);
+        kedge_server_connection *again = kedge_server_connection_opened(
+            connections, none, (const struct sockaddr *)&address, 100);
+        assert_int_equal(again != NULL, i % 4 == 0);
+        if (again) connection[i] = again;
+    }
+    for (size_t i = 0; i < 2 * ADDRESSES; i++)
+        kedge_server_connection_closed(connections, connection[i]);
+    for (size_t i = 0; i < 3; i++) { /* an IPv6 peer has all addresses of its network */
+        v6.sin6_addr.s6_addr[15] = (uint8_t)i;
+        connection[i] = kedge_server_connection_opened(connections, none, near, 100);
+        assert_int_equal(connection[i] != NULL, i < 2);
+    }
+    for (size_t i = 0; i < 3; i++)
+        kedge_server_connection_closed(connections, connection[i]);
+    kedge_connections_free(connections);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +268,10 @@ int main(void)
         cmocka_unit_test(test_an_origin_is_allowed_when_it_is_listed_or_loopback_in_open_mode),
         cmocka_unit_test(test_a_connection_is_shut_when_it_is_late_and_no_sooner),
         cmocka_unit_test(test_a_ticket_is_good_once_for_its_scope_and_a_minute),
+        cmocka_unit_test(test_tickets_of_one_organization_take_no_room_from_another),
+        cmocka_unit_test(
+            test_a_new_stranger_takes_the_place_of_the_first_one_that_is_not_worked_for),
+        cmocka_unit_test(test_an_address_has_so_many_connections_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

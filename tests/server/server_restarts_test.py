@@ -92,13 +92,17 @@ class Restarts(unittest.TestCase):
         server = Server(self.data, prepare=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120)))
         self.assertIn("few-open-files", server.logged())
         early = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60 * SLOWER)
-        early.connect()
-        idle = [server.connect() for _ in range(200)]
-        for first in range(1, 21):
+
+        def push(first):
             body = push_body("a", [put("n1", "x" * 100000)], first=first)
             early.request("POST", BASE + "/push", json.dumps(body))
             response = early.getresponse()
             self.assertEqual((response.status, response.read()), (200, b"{}"))
+
+        push(1) # from now on its place is its own
+        idle = [server.connect() for _ in range(200)]
+        for first in range(2, 22):
+            push(first)
         for raw in idle:
             raw.close()
         wait_for(lambda: server.metric("kedge_connections") <= 2)

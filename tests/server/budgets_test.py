@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""What one user and one organization may take of a kedge-server, what they are told beyond it, and that it is left to
+others: event streams, tickets, connections, bodies and responses in memory, requests and bytes a second.
+
+Usage: budgets_test.py SERVER_PROGRAM PLUGIN LIBKEDGE. Closes with the plain line "N passed, N failed"."""
+import contextlib
+import json
+import pathlib
+import resource
+import socket
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+from peers import MIB, SLOWER, Server, ends, pull_body, push_body, put, read_until, run_tests, wait_for
+from tokens import make_keys, make_token
+
+HEALTH = b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+
+def base(organization):
+    return f"/v1/orgs/{organization}/projects/p"
+
+
+def request(method, path, token=None, body=b"", *headers):
+    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", *headers]
+    if token:
+        lines.append("Authorization: " + token["Authorization"])
+    if body or method == "POST":
+        lines.append(f"Content-Length: {len(body)}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+
+
+class Budgets(unittest.TestCase):
+    """A server with tokens and two organizations, acme and other."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name)
+        make_keys(self.root)
+        self.tokens = {}
+        self.peers = []
+
+    def start(self, *budgets, options=(), prepare=None):
+        given = [part for budget in budgets for part in ("--budget", budget)]
+        self.server = Server(self.root / "data", "--jwks", str(self.root / "keys.json"), "--issuer", "i",
+                             "--audience", "kedge", *given, *options, prepare=prepare)
+        self.addCleanup(self.stop)
+        self.admin = self.token("*", "root", role="admin")
+        self.server.metrics_headers = self.admin
+        for organization in ("acme", "other"):
+            self.assertEqual(self.server.request("PUT", base(organization), headers=self.admin)[0], 201)
+
+    def stop(self):
+        for peer in self.peers:
+            peer.close()
+        self.assertEqual(self.server.stop(), 0, self.server.logged())
+
+    def token(self, organization, user, **claims):
+        key = (organization, user)
+        if key not in self.tokens:
+            claims = {"iss": "i", "aud": "kedge", "sub": user, "org": organization, "exp": time.time() + 3600, **claims}
+            self.tokens[key] = {"Authorization": "Bearer " + make_token(self.root, claims)}
+        return self.tokens[key]
+
+    def connect(self, data=b""):
+        self.peers.append(self.server.connect(data))
+        return self.peers[-1]
+
+    def stream(self, organization, user):
+        return self.connect(request("GET", base(organization) + "/events", self.token(organization, user)))
+
+    def assert_refused(self, answer, budget, limit):
+        """A response, parsed or raw: 429, a Retry-After, and a detail that names the budget and its size."""
+        if isinstance(answer, socket.socket):
+            text = read_until(answer, b"}")
+            head, _, body = text.partition(b"\r\n\r\n")
+            self.assertTrue(head.startswith(b"HTTP/1.1 429 "), text)
+            self.assertIn(b"application/problem+json", head)
+            retry = int(head.lower().split(b"retry-after:")[1].split()[0])
+            problem = json.loads(body)
+        else:
+            status, headers, problem = answer
+            self.assertEqual(status, 429, problem)
+            retry = int(headers["Retry-After"])
+        self.assertEqual(problem["code"], "budget-exceeded")
+        self.assertIn(f"the budget {budget} is {limit}", problem["detail"])
+        self.assertIn(f"try again in {retry} s", problem["detail"])
+        self.assertGreaterEqual(retry, 1)
+        self.assertGreaterEqual(self.server.metric(f'kedge_budget_refusals_total{{budget="{budget}"}}'), 1)
+        return retry
+
+    def test_limits_tell_the_budgets_and_their_defaults(self):
+        self.start("user_event_streams=7")
+        budgets = self.server.request("GET", "/v1/limits")[2]["budgets"]
+        self.assertEqual(budgets, {
+            "user_requests_per_second": 1000, "organization_requests_per_second": 5000,
+            "user_bytes_per_second": 128 * MIB, "organization_bytes_per_second": 512 * MIB,
+            "user_event_streams": 7, "organization_event_streams": 1024,
+            "user_tickets": 64, "organization_tickets": 1024,
+            "user_connections": 256, "organization_connections": 1536,
+            "user_held_bytes": 144 * MIB, "organization_held_bytes": 192 * MIB,
+            "address_connections": 0, "stranger_connections": 1024})
+
+    def test_a_budget_that_is_none_does_not_start(self):
+        with self.assertRaisesRegex(RuntimeError, "budget-invalid"):
+            self.start("streams=1")
+
+    def test_streams_of_a_user_and_of_an_organization_leave_others_theirs(self):
+        self.start("user_event_streams=3", "organization_event_streams=5")
+        for _ in range(3):
+            read_until(self.stream("acme", "u"), b"event: poke")
+        self.assert_refused(self.stream("acme", "u"), "user_event_streams", 3)
+        ticket = self.server.request("POST", base("acme") + "/events/ticket", headers=self.token("acme", "u"))[2]
+        self.assert_refused(self.connect(request("GET", base("acme") + "/events?ticket=" + ticket["ticket"])),
+                            "user_event_streams", 3)
+        last = [self.stream("acme", "v") for _ in range(2)]
+        for raw in last:
+            read_until(raw, b"event: poke")
+        self.assert_refused(self.stream("acme", "v"), "organization_event_streams", 5)
+        read_until(self.stream("other", "u"), b"event: poke")
+        self.assertEqual(self.server.metric("kedge_event_streams"), 6)
+        last[0].close()
+        push = push_body("a", [put("n1", 1)])
+        self.assertEqual(self.server.request("POST", base("acme") + "/push", push, self.token("acme", "w"))[0], 200)
+
+        def opens():
+            raw = self.stream("acme", "v")
+            opened = read_until(raw, b"\r\n").startswith(b"HTTP/1.1 200")
+            raw.close()
+            return opened
+        wait_for(opens)
+
+    def test_tickets_of_one_organization_evict_nobody_elses(self):
+        self.start("user_tickets=20", "organization_tickets=30")
+        ask = lambda organization, user: self.server.request("POST", base(organization) + "/events/ticket",
+                                                             headers=self.token(organization, user))
+        first = ask("other", "u")[2]["ticket"]
+        got = [ask("acme", "u") for _ in range(20)]
+        self.assertEqual({answer[0] for answer in got}, {200})
+        retry = self.assert_refused(ask("acme", "u"), "user_tickets", 20)
+        self.assertLessEqual(retry, 60)
+        for _ in range(10):
+            self.assertEqual(ask("acme", "v")[0], 200)
+        self.assert_refused(ask("acme", "v"), "organization_tickets", 30)
+        for organization, ticket in (("other", first), ("acme", got[0][2]["ticket"])):
+            raw = self.connect(request("GET", f"{base(organization)}/events?ticket={ticket}"))
+            read_until(raw, b"event: poke")
+        self.assertEqual(ask("acme", "v")[0], 200) # one was used
+
+    def test_peers_that_say_nothing_keep_nobody_out(self):
+        """4,600 connections, more than there are places, and some of them send a head without an end."""
+        count = 4600 if SLOWER == 1 else 1500
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 16384), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        self.start()
+        known = self.stream("acme", "u")
+        read_until(known, b"event: poke")
+        for number in range(count):
+            self.connect(b"GET /v1/he" if number % 2 else b"")
+            if number % 500 == 499:
+                self.assertEqual(self.server.request("GET", base("acme"), headers=self.token("acme", "u"))[0], 200)
+        wait_for(lambda: self.server.metric("kedge_stranger_connections") <= 1024)
+        self.assertGreaterEqual(self.server.metric('kedge_budget_refusals_total{budget="stranger_connections"}'),
+                                count - 1100)
+        self.assertEqual(self.server.request("GET", "/v1/health")[0], 200)
+        push = push_body("a", [put("n1", 1)])
+        self.assertEqual(self.server.request("POST", base("acme") + "/push", push, self.token("acme", "u"))[0], 200)
+        read_until(known, b'{"version":1}')
+
+    def test_an_address_has_so_many_connections(self):
+        self.start("address_connections=10")
+        idle = [self.connect(HEALTH) for _ in range(10)]
+        for raw in idle:
+            read_until(raw, b"ok")
+        self.assertTrue(ends(self.connect()))
+        for raw in idle:
+            raw.close()
+        wait_for(lambda: read_until_or_end(self.connect(HEALTH)))
+        self.assertGreaterEqual(self.server.metric('kedge_budget_refusals_total{budget="address_connections"}'), 1)
+
+    def test_connections_beyond_a_users_budget_are_answered_and_closed(self):
+        self.start("user_connections=5")
+        mine = request("GET", base("acme"), self.token("acme", "u"))
+        kept = [self.connect(mine) for _ in range(5)]
+        for raw in kept:
+            self.assertNotIn(b"connection: close", read_until(raw, b"}").lower())
+        beyond = self.connect(mine)
+        answer = read_until(beyond, b"}")
+        self.assertTrue(answer.startswith(b"HTTP/1.1 200 "))
+        self.assertIn(b"connection: close", answer.lower())
+        self.assertTrue(ends(beyond))
+        self.assert_refused(self.stream("acme", "u"), "user_connections", 5)
+        self.assertNotIn(b"connection: close", read_until(self.connect(
+            request("GET", base("acme"), self.token("acme", "v"))), b"}").lower())
+        kept[0].sendall(mine) # the connections that are known go on
+        read_until(kept[0], b"}")
+
+    def test_bodies_of_an_organization_are_held_up_to_its_budget_also_small_ones(self):
+        self.start("organization_held_bytes=200000")
+        head = request("POST", base("acme") + "/push", self.token("acme", "u"), b" " * 60000)[:-1]
+        peers = [self.connect(head) for _ in range(5)] # each lacks its last byte
+        known = self.token("acme", "v")
+        body = json.dumps(pull_body("b")).encode().ljust(40000)
+        wait_for(lambda: self.server.request("POST", base("acme") + "/pull", body, known)[0] == 429)
+        self.assert_refused(self.server.request("POST", base("acme") + "/pull", body, known),
+                            "organization_held_bytes", 200000)
+        self.assertEqual(self.server.request("POST", base("other") + "/pull", body, self.token("other", "v"))[0], 200)
+        codes = []
+        for raw in peers:
+            raw.sendall(b" ")
+            codes.append(json.loads(read_until(raw, b"}").partition(b"\r\n\r\n")[2])["code"])
+        self.assertEqual(sorted(codes), ["body-not-json"] * 3 + ["budget-exceeded"] * 2)
+        wait_for(lambda: self.server.request("POST", base("acme") + "/pull", body, known)[0] == 200)
+
+    def test_responses_that_are_read_slowly_are_an_organizations_own_affair_and_end(self):
+        self.start("organization_held_bytes=50000000", options=("--request-timeout", "2"))
+        mine, theirs = self.token("acme", "u"), self.token("other", "u")
+        for organization, token in (("acme", mine), ("other", theirs)):
+            for number in range(3):
+                push = push_body("a", [put(f"n{number}", "x" * (6 * MIB))], first=number + 1)
+                self.assertEqual(self.server.request("POST", base(organization) + "/push", push, token)[0], 200)
+        pull = request("POST", base("acme") + "/pull", mine, json.dumps(pull_body("b")).encode())
+        slow = []
+        for _ in range(2):
+            raw = socket.socket()
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            raw.settimeout(90 * SLOWER)
+            raw.connect(("127.0.0.1", self.server.port))
+            raw.sendall(pull)
+            self.peers.append(raw)
+            self.assertTrue(raw.recv(12).startswith(b"HTTP/1.1 200"))
+            slow.append(raw)
+        self.assert_refused(self.server.request("POST", base("acme") + "/pull", pull_body("b"), mine),
+                            "organization_held_bytes", 50000000)
+        self.assertEqual(self.server.request("POST", base("other") + "/pull", pull_body("b"), theirs)[0], 200)
+        # Nothing moves on these connections any more: they are cut, and their memory is free.
+        wait_for(lambda: self.server.metric("kedge_held_bytes") == 0, seconds=120)
+        self.assertEqual(self.server.request("POST", base("acme") + "/pull", pull_body("b"), mine)[0], 200)
+
+    def test_requests_beyond_the_rate_are_told_when_to_come_back_and_pass_then(self):
+        self.start("user_requests_per_second=5")
+        ask = lambda organization, user: self.server.request("GET", base(organization),
+                                                             headers=self.token(organization, user))
+        answers = [ask("acme", "u") for _ in range(200)]
+        refused = next(answer for answer in answers if answer[0] != 200)
+        self.assertGreaterEqual([answer[0] for answer in answers].index(429), 10)
+        retry = self.assert_refused(refused, "user_requests_per_second", 5)
+        self.assertEqual(retry, 1)
+        self.assertEqual(ask("acme", "v")[0], 200)
+        self.assertEqual(ask("other", "u")[0], 200)
+        wait_for(lambda: ask("acme", "u")[0] == 200)
+
+    def test_bytes_beyond_the_rate_make_the_next_request_wait(self):
+        self.start("organization_bytes_per_second=100000")
+        pull = lambda organization, user: self.server.request(
+            "POST", base(organization) + "/pull", json.dumps(pull_body("b")).encode().ljust(500000),
+            self.token(organization, user))
+        self.assertEqual(pull("acme", "u")[0], 200)
+        retry = self.assert_refused(pull("acme", "v"), "organization_bytes_per_second", 100000)
+        self.assertIn(retry, (2, 3, 4))
+        self.assertEqual(pull("other", "u")[0], 200)
+        wait_for(lambda: self.server.request("GET", base("acme"), headers=self.token("acme", "v"))[0] == 200)
+
+    def test_a_body_without_a_good_token_is_answered_with_its_head(self):
+        self.start()
+        for token in (None, {"Authorization": "Bearer none.none.none"}):
+            whole = request("POST", base("acme") + "/push", token, b" " * (8 * MIB))
+            raw = self.connect(whole[:whole.index(b"\r\n\r\n") + 4])
+            answer = read_until(raw, b"}")
+            self.assertTrue(answer.startswith(b"HTTP/1.1 401 "), answer)
+            self.assertIn(b"connection: close", answer.lower())
+            # The peer does not heed that; it still gets the response and no reset.
+            raw = self.connect()
+            sender = threading.Thread(target=send_all, args=(raw, whole))
+            sender.start()
+            answer = read_until(raw, b"}")
+            self.assertTrue(answer.startswith(b"HTTP/1.1 401 "), answer)
+            raw.close()
+            sender.join()
+            chunked = self.connect(request("POST", base("acme") + "/push", token, b"", "Transfer-Encoding: chunked")
+                                   .replace(b"Content-Length: 0\r\n", b"") + b"5\r\nhello\r\n")
+            self.assertTrue(read_until(chunked, b"}").startswith(b"HTTP/1.1 401 "))
+        self.assertEqual(self.server.metric("kedge_held_bytes"), 0)
+
+
+def send_all(raw, data):
+    with contextlib.suppress(OSError):
+        raw.sendall(data)
+
+
+def read_until_or_end(raw):
+    """Whether the peer got a response."""
+    try:
+        return bool(raw.recv(100))
+    except ConnectionError:
+        return False
+
+
+if __name__ == "__main__":
+    run_tests()
