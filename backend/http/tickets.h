@@ -1,9 +1,9 @@
 /* One-use tickets: a browser's EventSource sends no headers, so that a page first asks for a ticket
  * with its token, and opens the stream with the ticket. A ticket is good once, for 60 seconds, for
- * one project. It names no user, since events tell nothing that depends on one; it carries when the
+ * one project. It names no user, since events tell nothing that depends on one. It carries when the
  * token that it was asked for with expires, since the stream ends then, and in whose budgets the
- * stream is counted. A user and an organization have so many tickets at once as their budgets say, and
- * nobody's ticket makes room for another's. */
+ * stream is counted. A user and an organization have so many tickets at once as their budgets say,
+ * and nobody's ticket makes room for another's. */
 #ifndef KEDGE_BACKEND_HTTP_TICKETS_H
 #define KEDGE_BACKEND_HTTP_TICKETS_H
 
