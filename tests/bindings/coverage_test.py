@@ -32,6 +32,7 @@ def members():
 FUNCTIONS = declared()
 MEMBERS = members()
 TREES = "Python has values of its own in the place of cJSON's trees"
+VALUES = "Swift has values that are encoded and decoded in the place of cJSON's trees"
 # Language -> its files, what a call looks like in them, and what it leaves out with the reason.
 BINDINGS = {
     "C++": ("include/kedge/*.hpp", r"\b(kedge_\w+)", {}),
@@ -41,12 +42,18 @@ BINDINGS = {
         **dict.fromkeys(["kedge_args_text", "kedge_args_integer"], "args are Python's values"),
         "kedge_document_id": "who reads an item has given the id",
     }),
+    "Swift": ("bindings/swift/Sources/Kedge/*.swift", r"\b(kedge_\w+)", {
+        **{name: VALUES for name in FUNCTIONS if name.startswith("kedge_member_")},
+        **dict.fromkeys(["kedge_json_mutate", "kedge_tx_get_json", "kedge_tx_put_json", "kedge_tx_edit_json"], VALUES),
+        **dict.fromkeys(["kedge_args_text", "kedge_args_integer"], "args are decoded"),
+        "kedge_document_id": "who reads an item has given the id",
+    }),
 }
 
 
 def findings(functions, files, call, left_out):
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(root.glob(files)))
-    used = set(re.findall(call, re.sub(r"/\*.*?\*/", "", text, flags=re.S)))
+    used = set(re.findall(call, re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)))
     yield from (f"does not call {name}" for name in sorted(functions - used - set(left_out)))
     yield from (f"calls {name}, which it is said to leave out" for name in sorted(set(left_out) & used))
     yield from (f"leaves out {name}, which is not there" for name in sorted(set(left_out) - functions))
@@ -54,22 +61,24 @@ def findings(functions, files, call, left_out):
 
 def missing_members(structs, files, left_out):
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(root.glob(files)))
-    words = set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", text, flags=re.S)))
+    words = set(re.findall(r"\w+", re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)))
     for struct, names in sorted(structs.items()):
         yield from (f"has no {struct}.{name}" for name in sorted(names - words - set(left_out)))
 
 
 def table_findings(page, functions):
     """docs/reference/other-languages.md has each function of C, and what it calls by name in a language is there."""
-    rows = [line.split("|")[1:4] for line in page.split("\n") if line.startswith("| `")]
+    rows = [line.split("|")[1:2 + len(BINDINGS)] for line in page.split("\n") if line.startswith("| `")]
     found = set(re.findall(r"`(kedge_\w+)`", "".join(row[0] for row in rows)))
     yield from (f"has no row of {name}" for name in sorted(functions - found))
     yield from (f"has a row of {name}, which is not there" for name in sorted(found - functions))
     for column, language in enumerate(BINDINGS, 1):
         text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(root.glob(BINDINGS[language][0])))
         for row in rows:
+            if not row[column].strip():
+                yield f"has no {language} in the row of {row[0].strip()}"
             for name in re.findall(r"(?:\.|::)(\w+)(?:\(|`)", row[column]):
-                if not re.search(rf"\b{name} *[(:]", text):
+                if not re.search(rf"\b{name}(?:<[^(]*>)? *[(:]", text):
                     yield f"names {name}, which {language} has not"
 
 
@@ -82,8 +91,8 @@ def self_test():
     left_out = {"kedge_mutate": "", "kedge_gone": ""}
     found = list(findings({"kedge_planted", "kedge_mutate"}, files, call, left_out))
     found += missing_members({"kedge_planted": {"not_a_member", "project"}}, files, {})
-    found += table_findings("| `kedge_gone` | `db.not_there()` | `db.not_there` |\n", {"kedge_planted"})
-    if len(found) != 8:
+    found += table_findings("| `kedge_gone` | `db.not_there()` | `db.not_there` | |\n", {"kedge_planted"})
+    if len(found) != 9:
         sys.exit(f"self-test: {found}")
 
 
@@ -98,6 +107,9 @@ found += [f"C++ {what}" for what in
 found += [f"Python {what}" for what in
           missing_members(MEMBERS, "bindings/python/kedge/*.py", {**OWNED, "allocator": "Python's memory is that of malloc"})]
 found += [f"{PAGE} {what}" for what in table_findings((root / PAGE).read_text(encoding="utf-8"), FUNCTIONS)]
+found += [f"Swift {what}" for what in
+          missing_members(MEMBERS, "bindings/swift/Sources/Kedge/*.swift",
+                          {**OWNED, "allocator": "Swift's memory is that of malloc"})]
 for what in found:
     print(what)
 print(f"{len(FUNCTIONS)} functions, {len(BINDINGS)} bindings, {len(found)} findings")

@@ -1,13 +1,13 @@
-"""The example app of bindings/python with a kedge-server: two people edit offline, and one looks on.
+"""The example app of a binding, `notes`, with a kedge-server: two people edit offline, and one looks on.
 
-usage: notes_test.py SERVER APP"""
+usage: notes_test.py SERVER APP...   (APP: the words of its command)"""
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
-SERVER, APP = sys.argv[1:3]
+SERVER, *APP = sys.argv[1:]
 del sys.argv[1:]
 
 
@@ -23,7 +23,7 @@ class Notes(unittest.TestCase):
         self.url = self.server.stdout.readline().split()[-1]
 
     def command(self, who, *words):
-        return [sys.executable, APP, str(self.folder / who), "--url", self.url, *words]
+        return [*APP, str(self.folder / who), "--url", self.url, *words]
 
     def run_app(self, who, *words):
         done = subprocess.run(self.command(who, *words), capture_output=True, text=True, timeout=120)

@@ -1,0 +1,100 @@
+// Cursors: items of a collection, rows of a query, edits of a list, indexes. Each is on one
+// snapshot. `next()` gives nil behind the last row and closes the cursor. Several threads may use
+// one, one after the other.
+import CKedge
+
+/// What all cursors have: `next()` of a class below, and all that is left as an array.
+public class Cursor<Element>: Owner, @unchecked Sendable {
+    private var isOver = false  // under the handle
+
+    /// The next row, or nil behind the last. Throws when the cursor was closed before its end.
+    public final func next() throws -> Element? {
+        if isOver, !handle.isOpen { return nil }
+        let row = try handle.use { pointer in
+            let row = try read(pointer)
+            if row == nil { isOver = true }
+            return row
+        }
+        if row == nil { close() }
+        return row
+    }
+
+    /// All rows that are left.
+    public final func all() throws -> [Element] {
+        var rows: [Element] = []
+        while let row = try next() { rows.append(row) }
+        return rows
+    }
+
+    func read(_ pointer: OpaquePointer) throws -> Element? { nil }
+}
+
+/// The items of a collection, by id in byte order.
+public final class Scan<Item: Decodable>: Cursor<(id: String, value: Item)>, @unchecked Sendable {
+    override func read(_ pointer: OpaquePointer) throws -> (id: String, value: Item)? {
+        var idSize = 0
+        var valueSize = 0
+        var id: UnsafePointer<CChar>?
+        var value: UnsafePointer<CChar>?
+        guard try call({ kedge_scan_next(pointer, &id, &idSize, &value, &valueSize, $0) }), let id,
+            let value
+        else {
+            return nil
+        }
+        return (text(id, idSize), try decoded(Item.self, value, valueSize))
+    }
+}
+
+/// The rows of a query.
+public final class Query: Cursor<[SQLValue]>, @unchecked Sendable {
+    /// The names of the columns.
+    public let columns: [String]
+
+    override init(_ db: Database, _ handle: Handle) {
+        let names = try? handle.use { query in
+            (0..<kedge_query_column_count(query)).map { text(kedge_query_column_name(query, $0)) }
+        }
+        columns = names ?? []
+        super.init(db, handle)
+    }
+
+    override func read(_ pointer: OpaquePointer) throws -> [SQLValue]? {
+        guard try call({ kedge_query_next(pointer, $0) }) else { return nil }
+        return (0..<Int32(columns.count)).map { value(pointer, $0) }
+    }
+
+    private func value(_ query: OpaquePointer, _ column: Int32) -> SQLValue {
+        let kind = kedge_query_column_type(query, column)
+        if kind == KEDGE_COLUMN_NULL { return .null }
+        if kind == KEDGE_COLUMN_INTEGER { return .integer(kedge_query_integer(query, column)) }
+        if kind == KEDGE_COLUMN_REAL { return .real(kedge_query_real(query, column)) }
+        var size = 0
+        let found = kedge_query_text(query, column, &size)
+        let bytes = UnsafeRawBufferPointer(start: found, count: found == nil ? 0 : size)
+        return kind == KEDGE_COLUMN_BLOB
+            ? .blob(Array(bytes)) : .text(String(decoding: bytes, as: UTF8.self))
+    }
+}
+
+/// Pending or rejected edits, in order of sequence.
+public final class Mutations: Cursor<Mutation>, @unchecked Sendable {
+    override func read(_ pointer: OpaquePointer) throws -> Mutation? {
+        var filled = ckedge_mutation()
+        return try call { kedge_mutation_list_next(pointer, &filled, $0) } ? Mutation(filled) : nil
+    }
+}
+
+/// The declared indexes, in order of declaration.
+public final class Indexes: Cursor<Index>, @unchecked Sendable {
+    override func read(_ pointer: OpaquePointer) throws -> Index? {
+        var name: UnsafePointer<CChar>?
+        var collection: UnsafePointer<CChar>?
+        var paths: UnsafePointer<CChar>?
+        guard try call({ kedge_index_list_next(pointer, &name, &collection, &paths, $0) }),
+            let name, let collection,
+            let paths
+        else { return nil }
+        let list = try RawJSON(text(paths)).decoded(as: [String].self)
+        return Index(name: text(name), collection: text(collection), paths: list)
+    }
+}

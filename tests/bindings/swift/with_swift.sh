@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Builds bindings/swift and its tests with the toolchain that scripts/test installs, when they have changed, and runs a
+# program. Skips, with the reason, where there is no toolchain.
+# usage: with_swift.sh SOURCE_DIR BUILD_DIR PROGRAM [ARGUMENT…]   (SWIFT:NAME in an argument: the built program NAME)
+# SANITIZE=thread in the environment: all of it under ThreadSanitizer, in a folder of its own.
+set -euo pipefail
+source=$1 build=$2
+shift 2
+root=${KEDGE_SWIFT:-}
+[ -n "$root" ] || {
+  echo "skipped: ${KEDGE_SWIFT_MISSING:-no Swift toolchain; scripts/test --label bindings fetches one}"
+  exit 77
+}
+work=$build/swift${SANITIZE:+-$SANITIZE}
+mkdir -p "$work"/{bin,home,pkgconfig,tests/docs}
+
+# The toolchain's programs see its own root, and of this machine the sources, the build and the temporary files, all at the
+# paths that they have outside. The libraries of libkedge are those of the toolchain's Debian.
+temporary=${TMPDIR:-/tmp}
+variables="HOME=$work/home PATH=/usr/libexec/swift/bin:/usr/bin LC_ALL=C.UTF-8 PKG_CONFIG_PATH=$work/pkgconfig \
+LD_LIBRARY_PATH=$build/lib"
+if bwrap --ro-bind / / true 2>/dev/null; then
+  enter="$(command -v bwrap) --unshare-user-try --unshare-pid --die-with-parent --ro-bind $root/usr /usr --symlink usr/bin /bin \
+--symlink usr/lib /lib --symlink usr/lib64 /lib64 --proc /proc --dev /dev --bind $temporary $temporary \
+--ro-bind $source $source --bind $build $build"
+else
+  enter="$(command -v proot) --kill-on-exit -r $root -b /proc -b /dev -b $temporary -b $source -b $build"
+fi
+cat >"$work/enter.new" <<SH
+#!/bin/sh
+# Runs a program in the root of the Swift toolchain.
+export $variables
+exec $enter "\$@"
+SH
+chmod +x "$work/enter.new"
+mv "$work/enter.new" "$work/enter"
+
+build_all() {
+  printf 'Name: kedge\nDescription: Local-first sync\nVersion: 0\nLibs: -L%s -lkedge\nCflags: -I%s\n' \
+    "$build/lib" "$source/include" >"$work/pkgconfig/kedge.pc"
+  # SwiftPM wants all sources of a package in its folder.
+  ln -sfn "$source/bindings/swift" "$work/kedge"
+  for each in Package.swift Sources Tests; do ln -sfn "$source/tests/bindings/swift/$each" "$work/tests/$each"; done
+  ln -sfn "$source/bindings/swift/Examples" "$work/tests/Examples"
+  for each in $(find "$source/docs" -name '*.swift'); do
+    mkdir -p "$work/tests/docs/$(basename "$each" .swift)"
+    ln -sfn "$each" "$work/tests/docs/$(basename "$each" .swift)/main.swift"
+  done
+  (cd "$work/tests" && "$work/enter" swift-build --build-tests ${SANITIZE:+--sanitize=$SANITIZE} --scratch-path "$work/scratch") ||
+    return
+  for each in "$work"/scratch/debug/*; do
+    [ -f "$each" ] && [ -x "$each" ] || continue
+    printf '#!/bin/sh\nexec %s %s "$@"\n' "$work/enter" "$each" >"$work/bin/$(basename "$each" .xctest)"
+    chmod +x "$work/bin/$(basename "$each" .xctest)"
+  done
+}
+
+exec 9>"$work/lock"
+flock 9
+of=$(cat "$build/lib/libkedge.so.0" "$source"/include/kedge/*.h \
+  $(find "$source/bindings/swift" "$source/tests/bindings/swift" "$source/docs" -type f -not -name '*.md') | sha256sum)
+if [ "$(cat "$work/of" 2>/dev/null)" != "$of" ]; then
+  build_all >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+  echo "$of" >"$work/of"
+fi
+flock -u 9
+exec 9>&-
+
+for word; do
+  shift
+  case $word in SWIFT:*) word=$work/bin/${word#SWIFT:} ;; esac
+  set -- "$@" "$word"
+done
+exec "$@"
