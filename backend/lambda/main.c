@@ -223,6 +223,10 @@ static void run(kedge_function *self, kedge_error *error)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        printf("kedge-lambda %s\n", kedge_library_version());
+        return 0;
+    }
     int child = kedge_plugin_child_dispatch(argc, argv);
     if (child >= 0) return child;
 

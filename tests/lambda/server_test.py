@@ -9,6 +9,7 @@ import pathlib
 import random
 import signal
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -112,6 +113,12 @@ class Sync(LambdaCase):
         ann = self.project(function)
         ann.ask("POST", "/push", push_body("a", [("notes.move", {"id": "x", "folder": "v"})]))
         self.assertNotEqual(ann.ask("GET", "/clients/a/mutations/1").json.get("code"), "mutator-unknown")
+
+
+class Version(unittest.TestCase):
+    def test_it_prints_its_version(self):
+        said = subprocess.run([PROGRAM, "--version"], check=True, capture_output=True, text=True).stdout
+        self.assertRegex(said, r"^kedge-lambda \d+\.\d+\.\d+\n$")
 
 
 class Requests(LambdaCase):
