@@ -36,6 +36,18 @@ install_node() {
   command -v node >/dev/null && command -v npm >/dev/null || install_packages nodejs npm
 }
 
+# What the window of examples/desktop is built with, and the screen and the tools of its test.
+KEDGE_DESKTOP_PACKAGES=(
+  libgtk-4-dev librsvg2-common adwaita-icon-theme fonts-cantarell
+  xvfb xdotool imagemagick dbus dbus-daemon at-spi2-core python3-gi gir1.2-atspi-2.0
+)
+# install_desktop PRESET: a build that was configured without GTK is configured again.
+install_desktop() {
+  install_packages "${KEDGE_DESKTOP_PACKAGES[@]}"
+  local ninja=build/$1/build.ninja
+  [ ! -e "$ninja" ] || grep -q kedge-desktop "$ninja" || rm "$ninja"
+}
+
 # build_preset PRESET [TARGET…]: configures when needed and builds into build/PRESET.
 build_preset() {
   local preset=$1 log

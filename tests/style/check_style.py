@@ -233,6 +233,16 @@ def check_examples(root, path):
             yield 1, f"{page.name} does not quote this file as it is"
 
 
+# A page that quotes sources of the examples whole.
+QUOTED = {"docs/tutorial/desktop.md": ["examples/desktop/dispatch.c"]}
+
+
+def check_quoted(root, path, text):
+    for source in QUOTED.get(str(path), []):
+        if not (root / source).exists() or (root / source).read_text(encoding="utf-8") not in text:
+            yield 1, f"it does not quote {source} as it is"
+
+
 def check_index(root, path):
     """A reader finds every page from README.md."""
     readme = root / "README.md"
@@ -313,7 +323,8 @@ def check_tree(root):
             found = [*check_lengths(path, (root / path).read_text(encoding="utf-8"))]
         elif path.suffix == ".md":
             text = (root / path).read_text(encoding="utf-8")
-            found = [*check_links(root, path, text), *check_index(root, path), *check_places(path, text, files)]
+            found = [*check_links(root, path, text), *check_index(root, path), *check_quoted(root, path, text),
+                     *check_places(path, text, files)]
         elif path.name == "CMakeLists.txt":
             found = list(check_labels(path, (root / path).read_text(encoding="utf-8")))
         else:
@@ -359,6 +370,7 @@ def self_test():
         "bindings/r.swift": "// r\nlet x = " + "x" * 100 + "\n",
         "docs/q.c": '/* q */\n',
         "docs/how-to/q.py": '"""q"""\n',
+        "docs/tutorial/desktop.md": "# Without the source\n",
         "wire/t.c": '/* t */\nint a = f(KEDGE_IO, "not-listed") + f(KEDGE_IO, "listed");\n',
         "docs/reference/errors.md": "| `used-nowhere` | |\n",
         "wire/s.h": "/* s */\ntypedef struct kedge_s {\n    int s;\n} kedge_s;\n",

@@ -1,0 +1,258 @@
+"""The window of examples/desktop, used as a person uses it: with the mouse and the keyboard, beside the terminal app on the
+same project. Each step asks what the window shows, and what the project has.
+
+usage: run.sh KEDGE_SERVER KEDGE_DESKTOP KEDGE_NOTES KEDGE PLUGIN [SHOTS]
+SHOTS: a folder for pictures of the window."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from screen import screen, wait_for
+from window import Window
+
+server, desktop, notes, kedge, plugin, *shots = sys.argv[1:]
+
+TRIP = "Train at nine, from platform 4.\n\nBring the tickets.\nCall the hostel about the keys."
+
+
+class Story:
+    def __init__(self, on, folder):
+        self.on, self.folder = on, pathlib.Path(folder)
+        self.url = on.server(server, plugin)
+        self.step_number = 0
+
+    def step(self, text):
+        self.step_number += 1
+        print(f"{self.step_number}. {text}", flush=True)
+
+    def shot(self, name):
+        if shots:
+            self.on.shot(pathlib.Path(shots[0]) / f"desktop-{name}.png")
+
+    # ---- Bob has the terminal app ----
+
+    def bob(self, *words):
+        done = subprocess.run([notes, "--data", self.folder / "bob", "--url", self.url, *words], check=True,
+                              capture_output=True, text=True)
+        return done.stdout
+
+    def bob_edits(self, *words):
+        self.bob(*words)
+        self.bob("sync")
+
+    # ---- what a copy has, told by the command kedge, which only reads its folder ----
+
+    def ask(self, verb, who):
+        done = subprocess.run([kedge, verb, self.folder / who], check=True, capture_output=True, text=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def items(self, who):
+        return {line["id"]: line["value"] for line in self.ask("export", who) if line.get("collection") == "notes"}
+
+    def item(self, who, title):
+        return next((value for value in self.items(who).values() if value["title"] == title), None)
+
+    def id_of(self, who, title):
+        return next(key for key, value in self.items(who).items() if value["title"] == title)
+
+    def edits(self, verb, who):
+        return [line["name"] for line in self.ask(verb, who) if line.get("name") not in (None, "kedge.noop")]
+
+    def bob_has(self, title, text):
+        """Bob's copy, synced, has the note with this text."""
+        def condition():
+            self.bob("sync")
+            return (self.item("bob", title) or {}).get("text") == text
+        wait_for(f"{title!r} with {text!r} at Bob", condition)
+
+    # ---- Alice has the window ----
+
+    def open_window(self):
+        self.process = self.on.start("window", [desktop, "--data", str(self.folder / "alice"), "--url", self.url],
+                                     env=self.on.environment)
+        self.window = Window(self.on, self.process, "Notes")
+
+    def press(self, *keys):
+        self.on.keys(*keys)
+
+
+def beside_the_terminal_app(story):
+    story.step("Bob writes three notes in the terminal; Alice's window shows them")
+    story.open_window()
+    story.window.wait("No notes yet.\nCtrl+N makes the first one.")
+    story.bob("add", "Trip", TRIP, "Travel")
+    story.bob("add", "Groceries", "milk, bread, apples", "Home")
+    story.bob("add", "Books to read", "The Sea, the Sea", "Home")
+    story.bob("sync")
+    for title in ("Trip", "Groceries", "Books to read"):
+        story.window.wait(title, "label")
+    story.window.wait("Home", "label")
+
+    story.step("Alice clicks on one, types, and it is on Bob's copy")
+    story.window.click("Groceries", "label")
+    story.window.wait_field("Title", "Groceries")
+    story.press("ctrl+e", "ctrl+End")
+    story.on.type(", tea")
+    story.bob_has("Groceries", "milk, bread, apples, tea")
+
+
+def live_changes(story):
+    story.step("Bob writes into the note that Alice has open; her cursor stays at its word")
+    story.window.click("Trip", "label")
+    story.window.wait_field("Text", TRIP)
+    story.press("ctrl+e", "ctrl+Home", "ctrl+Right", "ctrl+Right")  # behind "Train at"
+    caret = wait_for("the cursor behind 'at'", lambda: story.window.field("Text").caret == len("Train at") and len("Train at"))
+    text = "The " + TRIP.replace("Train", "train", 1).replace("keys.", "keys and towels.")
+    story.bob_edits("edit", story.id_of("bob", "Trip"), "text", text)
+    field = story.window.wait_field("Text", text)
+    assert field.caret == caret + len("The "), f"the cursor is at {field.caret}, in {text[:field.caret]!r}"
+    story.on.type(" half past")
+    story.bob_has("Trip", text.replace("at nine", "at half past nine"))
+    return text.replace("at nine", "at half past nine")
+
+
+def offline_and_conflict(story, text):
+    story.step("Alice goes offline and edits: her edits are pending, and Bob does not have them")
+    story.press("ctrl+shift+o")
+    story.window.wait("Offline", "label")
+    story.press("ctrl+e", "ctrl+End")
+    story.on.type(" Ask for a late breakfast.")
+    wait_for("a pending edit", lambda: story.edits("pending", "alice") == ["kedge.text"])
+    story.window.click("Trip", "text")
+    story.press("ctrl+a")
+    story.on.type("Trip to the coast")
+    story.press("Return")
+    wait_for("two pending edits", lambda: story.edits("pending", "alice") == ["kedge.text", "kedge.patch"])
+    story.window.wait("2 pending", "label")
+    story.window.wait("Trip to the coast", "label")
+    story.bob("sync")
+    assert story.item("bob", "Trip")["text"] == text
+    story.shot("offline")
+
+    story.step("Bob renames the note and edits its text, too")
+    trip = story.id_of("bob", "Trip")
+    text = text.replace("platform 4", "platform 7")
+    story.bob("edit", trip, "title", "Trip in May")
+    story.bob_edits("edit", trip, "text", text)
+
+    story.step("Alice comes back: the texts are merged, and of two titles she has to choose")
+    story.press("ctrl+shift+o")
+    story.window.wait("Online", "label")
+    wait_for("the outcomes", lambda: story.edits("pending", "alice") == [] and story.edits("rejected", "alice") == ["kedge.patch"])
+    text += " Ask for a late breakfast."
+    story.window.wait_field("Text", text)
+    story.window.wait_field("Title", "Trip in May")
+    story.window.wait("1 conflict", "label")
+    story.window.wait_gone("2 pending")
+    story.bob_has("Trip in May", text)
+    story.shot("conflict")
+    return text
+
+
+def resolution(story, text):
+    story.step("She merges the titles")
+    story.window.click("Resolve…", "label")
+    story.window.wait("Another copy renamed this note first", "label")
+    story.shot("inbox")
+    story.window.click("Merge", "label")
+    story.window.wait_field("Title", "Trip in May to the coast")
+    assert story.edits("rejected", "alice") == []
+    story.window.wait_gone("1 conflict")
+    story.bob_has("Trip in May to the coast", text)
+
+    story.step("Bob deletes a note that she edits offline; she takes hers, and it is back")
+    story.press("ctrl+shift+o")
+    story.window.wait("Offline", "label")
+    story.window.click("Groceries", "label")
+    story.press("ctrl+e", "ctrl+End")
+    story.on.type(", jam")
+    wait_for("a pending edit", lambda: story.edits("pending", "alice") == ["kedge.text"])
+    story.bob_edits("delete", story.id_of("bob", "Groceries"))
+    story.press("ctrl+shift+o")
+    wait_for("the rejection", lambda: story.edits("rejected", "alice") == ["kedge.text"])
+    story.window.wait("This note was deleted", "label")
+    story.press("ctrl+i")
+    story.window.wait("The note was deleted", "label")
+    story.window.click("Take mine", "label")
+    story.window.wait("No conflicts", "label")
+    story.bob_has("Groceries", "milk, bread, apples, tea, jam")
+    assert story.item("bob", "Groceries")["folder"] == "Home"
+
+    story.step("Both rename a note once more; she takes theirs")
+    story.window.click("Books to read", "label")
+    story.press("ctrl+shift+o")
+    story.window.wait("Offline", "label")
+    story.window.click("Books to read", "text")
+    story.press("End")
+    story.on.type(" soon")
+    story.press("Return")
+    wait_for("a pending edit", lambda: story.edits("pending", "alice") == ["kedge.patch"])
+    story.bob_edits("edit", story.id_of("bob", "Books to read"), "title", "Books")
+    story.press("ctrl+shift+o")
+    story.window.wait("1 conflict", "label")
+    story.press("ctrl+i")
+    story.window.click("Take theirs", "label")
+    story.window.wait("No conflicts", "label")
+    assert story.edits("rejected", "alice") == [] and story.item("alice", "Books")
+
+
+def undo_and_redo(story):
+    story.step("She undoes and redoes a sentence, while Bob writes into the same note")
+    story.window.click("Books", "label")
+    story.window.wait_field("Text", "The Sea, the Sea")
+    story.press("ctrl+e", "ctrl+End")
+    story.on.type(" by Murdoch")
+    story.bob_has("Books", "The Sea, the Sea by Murdoch")
+    story.bob_edits("edit", story.id_of("bob", "Books"), "text", "First: The Sea, the Sea by Murdoch")
+    story.window.wait_field("Text", "First: The Sea, the Sea by Murdoch")
+    story.press("ctrl+z")
+    story.window.wait_field("Text", "First: The Sea, the Sea")
+    story.bob_has("Books", "First: The Sea, the Sea")
+    story.press("ctrl+shift+z")
+    story.bob_has("Books", "First: The Sea, the Sea by Murdoch")
+
+    story.step("She deletes a note, and Ctrl+Z brings it back")
+    story.press("ctrl+Delete")
+    story.window.wait("No note is open", "label")
+    wait_for("no such note", lambda: story.item("alice", "Books") is None)
+    story.press("ctrl+z")
+    story.window.wait("Books", "label")
+    story.bob_has("Books", "First: The Sea, the Sea by Murdoch")
+
+
+def the_end(story):
+    story.step("She closes the window; both copies have the same bytes, and nothing is pending")
+    story.press("ctrl+n")
+    story.on.type("Last")
+    story.window.click("Close", "push button")
+    assert story.process.wait(60) == 0
+    log = story.on.log_of("window").read_text()
+    assert "CRITICAL" not in log and "WARNING" not in log, log
+    subprocess.run([notes, "--data", story.folder / "alice", "--url", story.url, "sync"], check=True, capture_output=True)
+    story.bob("sync")
+    assert story.item("alice", "Last"), "what was typed when the window was closed is lost"
+    assert story.items("alice") == story.items("bob")
+    for who in ("alice", "bob"):
+        assert story.edits("pending", who) == [] == story.edits("rejected", who)
+
+
+with tempfile.TemporaryDirectory() as temporary, screen(temporary) as on_screen:
+    told = Story(on_screen, temporary)
+    try:
+        beside_the_terminal_app(told)
+        merged = offline_and_conflict(told, live_changes(told))
+        resolution(told, merged)
+        undo_and_redo(told)
+        the_end(told)
+    except BaseException:
+        picture = os.environ.get("KEDGE_DESKTOP_FAILED")
+        if picture:
+            on_screen.shot(picture)
+        for log in ("window", "server"):
+            path = on_screen.log_of(log)
+            print(f"---- {log}\n{path.read_text() if path.exists() else ''}", file=sys.stderr)
+        raise
+print("the window shows what the project has")
