@@ -19,6 +19,10 @@ PYTHON_TOOLS_HOME=$(python_home python "$ENGINES_SOURCE/requirements.txt")
 BINDING_REQUIREMENTS=$KEDGE_ROOT/bindings/python/requirements.txt
 BINDING_TOOLS_HOME=$(python_home bindings "$BINDING_REQUIREMENTS")
 
+# The Maven repository that builds the bindings for the virtual machine without a network. BINDING_JARS pins its jars.
+BINDING_JARS=$KEDGE_ROOT/bindings/java/maven.sha256
+BINDING_MAVEN_HOME=$ENGINES_CACHE/maven-$(cat "$BINDING_JARS" "$KEDGE_ROOT"/bindings/java/pom.xml | sha256sum | head -c 12)
+
 # install_once FOLDER FUNCTION: runs FUNCTION on the emptied FOLDER unless an earlier run completed it.
 install_once() {
   local folder=$1 lock
@@ -77,13 +81,33 @@ install_python_tools() {
   install_once "$PYTHON_TOOLS_HOME" make_python_tools "$ENGINES_SOURCE/requirements.txt"
 }
 
-# What builds the wheel of bindings/python, and checks its types.
+# Builds the bindings for the virtual machine once, without their native library, so that everything that Maven fetches
+# for it is there: plugins when they run, and what runs the tests when there is one.
+fetch_binding_jars() {
+  local log=$1/maven.log
+  mkdir "$1/project"
+  cp -r "$KEDGE_ROOT/bindings/java" "$1/project/java"
+  mvn -B -ntp --strict-checksums -f "$1/project/java/pom.xml" -Dmaven.repo.local="$1/repository" \
+    -Dkedge.tests="$KEDGE_ROOT/tests/bindings/java" -Dtest=JsonTest package >"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    die "maven cannot fetch what builds bindings/java"
+  }
+  rm -rf "$1/project"
+  diff <(cd "$1/repository" && find . -name '*.jar' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum) "$BINDING_JARS" >&2 ||
+    die "maven has fetched other jars than the pinned ones: see $BINDING_JARS"
+}
+
+# What builds the wheel of bindings/python and checks its types, and what builds the jars.
 install_binding_tools() {
-  local headers
+  local headers packages=()
+  command -v javac >/dev/null || packages+=(default-jdk-headless)
+  command -v mvn >/dev/null || packages+=(maven)
+  [ ${#packages[@]} = 0 ] || install_packages "${packages[@]}"
   headers=$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')
   [ -e "$headers/Python.h" ] || install_packages python3-dev
   install_packages $(venv_package)
   install_once "$BINDING_TOOLS_HOME" make_python_tools "$BINDING_REQUIREMENTS"
+  install_once "$BINDING_MAVEN_HOME" fetch_binding_jars
 }
 
 install_engines() {

@@ -32,6 +32,7 @@ def members():
 FUNCTIONS = declared()
 MEMBERS = members()
 TREES = "Python has values of its own in the place of cJSON's trees"
+OTHERS = "an app in Java has a JSON library of its own in the place of cJSON's trees"
 VALUES = "Swift has values that are encoded and decoded in the place of cJSON's trees"
 # Language -> its files, what a call looks like in them, and what it leaves out with the reason.
 BINDINGS = {
@@ -48,11 +49,21 @@ BINDINGS = {
         **dict.fromkeys(["kedge_args_text", "kedge_args_integer"], "args are decoded"),
         "kedge_document_id": "who reads an item has given the id",
     }),
+    "Java": ("bindings/java/native/*.c bindings/java/src/**/*.java", r"\b(kedge_\w+)\(", {
+        **{name: OTHERS for name in FUNCTIONS if name.startswith("kedge_member_")},
+        **dict.fromkeys(["kedge_json_mutate", "kedge_tx_get_json", "kedge_tx_put_json", "kedge_tx_edit_json"], OTHERS),
+        "kedge_document_id": "who reads an item has given the id",
+    }),
 }
 
 
+def text_of(files):
+    """The text of all files of some globs, with spaces between them."""
+    return "\n".join(path.read_text(encoding="utf-8") for glob in files.split() for path in sorted(root.glob(glob)))
+
+
 def findings(functions, files, call, left_out):
-    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(root.glob(files)))
+    text = text_of(files)
     used = set(re.findall(call, re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)))
     yield from (f"does not call {name}" for name in sorted(functions - used - set(left_out)))
     yield from (f"calls {name}, which it is said to leave out" for name in sorted(set(left_out) & used))
@@ -60,7 +71,7 @@ def findings(functions, files, call, left_out):
 
 
 def missing_members(structs, files, left_out):
-    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(root.glob(files)))
+    text = text_of(files)
     words = set(re.findall(r"\w+", re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)))
     for struct, names in sorted(structs.items()):
         yield from (f"has no {struct}.{name}" for name in sorted(names - words - set(left_out)))
@@ -73,7 +84,7 @@ def table_findings(page, functions):
     yield from (f"has no row of {name}" for name in sorted(functions - found))
     yield from (f"has a row of {name}, which is not there" for name in sorted(found - functions))
     for column, language in enumerate(BINDINGS, 1):
-        text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(root.glob(BINDINGS[language][0])))
+        text = text_of(BINDINGS[language][0])
         for row in rows:
             if not row[column].strip():
                 yield f"has no {language} in the row of {row[0].strip()}"
@@ -91,8 +102,8 @@ def self_test():
     left_out = {"kedge_mutate": "", "kedge_gone": ""}
     found = list(findings({"kedge_planted", "kedge_mutate"}, files, call, left_out))
     found += missing_members({"kedge_planted": {"not_a_member", "project"}}, files, {})
-    found += table_findings("| `kedge_gone` | `db.not_there()` | `db.not_there` | |\n", {"kedge_planted"})
-    if len(found) != 9:
+    found += table_findings("| `kedge_gone` | `db.not_there()` | `db.not_there` | | `db.notThere()` |\n", {"kedge_planted"})
+    if len(found) != 10:
         sys.exit(f"self-test: {found}")
 
 
@@ -110,6 +121,8 @@ found += [f"{PAGE} {what}" for what in table_findings((root / PAGE).read_text(en
 found += [f"Swift {what}" for what in
           missing_members(MEMBERS, "bindings/swift/Sources/Kedge/*.swift",
                           {**OWNED, "allocator": "Swift's memory is that of malloc"})]
+found += [f"Java {what}" for what in
+          missing_members(MEMBERS, "bindings/java/native/*.c", {"allocator": "what Java gives and takes is copied"})]
 for what in found:
     print(what)
 print(f"{len(FUNCTIONS)} functions, {len(BINDINGS)} bindings, {len(found)} findings")

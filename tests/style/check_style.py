@@ -309,7 +309,7 @@ def check_tree(root):
     files = tracked(root)
     for path in files:
         checks = []
-        if path.suffix in (".c", ".cc", ".py", ".swift"):
+        if path.suffix in (".c", ".cc", ".py", ".swift", ".java", ".kt"):
             findings += [f"{path}:{number}: {what}" for number, what in check_examples(root, path)]
         if path.suffix in (".c", ".h"):
             text = (root / path).read_text(encoding="utf-8")
@@ -319,7 +319,7 @@ def check_tree(root):
         elif path.suffix in (".cc", ".hpp"):
             text = (root / path).read_text(encoding="utf-8")
             found = [*check_lengths(path, text), *check_calls(path, text)]
-        elif path.suffix == ".swift":
+        elif path.suffix in (".swift", ".java", ".kt"):
             found = [*check_lengths(path, (root / path).read_text(encoding="utf-8"))]
         elif path.suffix == ".md":
             text = (root / path).read_text(encoding="utf-8")
@@ -367,6 +367,7 @@ def self_test():
         "tests/p/CMakeLists.txt": 'set_tests_properties(p PROPERTIES LABELS "sim;unit" TIMEOUT 9)\n',
         "include/r.hpp": "/* r */\nint " + "x" * 100 + ";\n",
         "tests/r.cc": "/* r */\nint f(char *a) { return atoi(a); }\n",
+        "bindings/r.java": "/* r */\nlong " + "x" * 100 + ";\n",
         "bindings/r.swift": "// r\nlet x = " + "x" * 100 + "\n",
         "docs/q.c": '/* q */\n',
         "docs/how-to/q.py": '"""q"""\n',

@@ -1,0 +1,276 @@
+/* Methods of io.kedge.Native that read: items, scans, queries, indexes, counters. */
+#include "kedge_java.h"
+
+#include <stdlib.h>
+
+/* The JSON of a document, which is freed. */
+static jbyteArray document_bytes(JNIEnv *env, kedge_document *document)
+{
+    java_text text = {0};
+    text.bytes = kedge_document_json(document, &text.size);
+    jbyteArray made = java_bytes(env, text);
+    kedge_document_free(document);
+    return made;
+}
+
+/* NULL when there is none and `or_null`. */
+static jbyteArray get(JNIEnv *env, jclass class, jlong db, jbyteArray collection, jbyteArray id,
+                      jboolean or_null)
+{
+    (void)class;
+    java_copy copies[2];
+    if (!java_copy_all(env, (jbyteArray[]){collection, id}, copies, 2)) return NULL;
+    kedge_document *document = NULL;
+    kedge_error error = {0};
+    const kedge_status status = kedge_get(java_pointer(db), copies[0].bytes, copies[1].bytes,
+                                          copies[1].size, &document, &error);
+    java_free_all(copies, 2);
+    if (status == KEDGE_NOT_FOUND && or_null) return NULL;
+    return java_ok(env, status, &error) ? document_bytes(env, document) : NULL;
+}
+
+static jbyteArray get_project(JNIEnv *env, jclass class, jlong db, jboolean or_null)
+{
+    (void)class;
+    kedge_document *document = NULL;
+    kedge_error error = {0};
+    const kedge_status status = kedge_get_project(java_pointer(db), &document, &error);
+    if (status == KEDGE_NOT_FOUND && or_null) return NULL;
+    return java_ok(env, status, &error) ? document_bytes(env, document) : NULL;
+}
+
+static jlong scan_open(JNIEnv *env, jclass class, jlong db, jbyteArray collection, jbyteArray after,
+                       jbyteArray prefix, jlong limit, jboolean descending)
+{
+    (void)class;
+    java_copy copies[3];
+    if (!java_copy_all(env, (jbyteArray[]){collection, after, prefix}, copies, 3)) return 0;
+    kedge_scan_options options = KEDGE_SCAN_OPTIONS_INIT;
+    options.after = copies[1].bytes;
+    options.after_size = copies[1].size;
+    options.prefix = copies[2].bytes;
+    options.prefix_size = copies[2].size;
+    options.limit = limit;
+    options.descending = descending;
+    kedge_scan *scan = NULL;
+    kedge_error error = {0};
+    const kedge_status status =
+        kedge_scan_open(java_pointer(db), copies[0].bytes, &options, &scan, &error);
+    java_free_all(copies, 3);
+    (void)java_ok(env, status, &error);
+    return java_handle(scan);
+}
+
+/* The id and the value; NULL: there are no more, or an exception is pending. */
+static jobjectArray scan_next(JNIEnv *env, jclass class, jlong scan)
+{
+    (void)class;
+    java_text row[2] = {{0}};
+    kedge_error error = {0};
+    const kedge_status status = kedge_scan_next(java_pointer(scan), &row[0].bytes, &row[0].size,
+                                                &row[1].bytes, &row[1].size, &error);
+    return java_ok(env, status, &error) ? java_texts(env, row, 2) : NULL;
+}
+
+static void scan_close(JNIEnv *env, jclass class, jlong scan)
+{
+    (void)env, (void)class;
+    kedge_scan_close(java_pointer(scan));
+}
+
+static jlong query_open(JNIEnv *env, jclass class, jlong db, jbyteArray sql, jbyteArray parameters)
+{
+    (void)class;
+    java_copy copies[2];
+    if (!java_copy_all(env, (jbyteArray[]){sql, parameters}, copies, 2)) return 0;
+    kedge_query *query = NULL;
+    kedge_error error = {0};
+    const kedge_status status = kedge_query_open(java_pointer(db), copies[0].bytes, copies[0].size,
+                                                 copies[1].bytes, copies[1].size, &query, &error);
+    java_free_all(copies, 2);
+    (void)java_ok(env, status, &error);
+    return java_handle(query);
+}
+
+static jboolean query_next(JNIEnv *env, jclass class, jlong query)
+{
+    (void)class;
+    kedge_error error = {0};
+    return java_ok(env, kedge_query_next(java_pointer(query), &error), &error) ? JNI_TRUE
+                                                                               : JNI_FALSE;
+}
+
+static jobjectArray query_columns(JNIEnv *env, jclass class, jlong query)
+{
+    (void)class;
+    const int32_t count = kedge_query_column_count(java_pointer(query));
+    java_text *names = calloc((size_t)count + 1, sizeof *names);
+    if (!names) {
+        java_throw(env, KEDGE_NO_MEMORY, "no-memory", "there is no memory for names of columns");
+        return NULL;
+    }
+    for (int32_t i = 0; i < count; i++)
+        names[i] = java_text_of(kedge_query_column_name(java_pointer(query), i));
+    jobjectArray made = java_texts(env, names, (size_t)count);
+    free(names);
+    return made;
+}
+
+static jint query_type(JNIEnv *env, jclass class, jlong query, jint column)
+{
+    (void)env, (void)class;
+    return (jint)kedge_query_column_type(java_pointer(query), column);
+}
+
+static jbyteArray query_text(JNIEnv *env, jclass class, jlong query, jint column)
+{
+    (void)class;
+    java_text text = {0};
+    text.bytes = kedge_query_text(java_pointer(query), column, &text.size);
+    if (!text.bytes) text = java_text_of(""); /* an empty blob */
+    return java_bytes(env, text);
+}
+
+static jlong query_integer(JNIEnv *env, jclass class, jlong query, jint column)
+{
+    (void)env, (void)class;
+    return kedge_query_integer(java_pointer(query), column);
+}
+
+static jdouble query_real(JNIEnv *env, jclass class, jlong query, jint column)
+{
+    (void)env, (void)class;
+    return kedge_query_real(java_pointer(query), column);
+}
+
+static void query_close(JNIEnv *env, jclass class, jlong query)
+{
+    (void)env, (void)class;
+    kedge_query_close(java_pointer(query));
+}
+
+/* Copies of the paths of an index. `*count` is how many; NULL: an exception is pending. */
+static java_copy *take_paths(JNIEnv *env, jobjectArray paths, size_t *count)
+{
+    const jsize size = (*env)->GetArrayLength(env, paths);
+    java_copy *copies = calloc((size_t)size + 1, sizeof *copies);
+    if (!copies) {
+        java_throw(env, KEDGE_NO_MEMORY, "no-memory", "there is no memory for the paths");
+        return NULL;
+    }
+    for (jsize i = 0; i < size; i++) {
+        jbyteArray path = (*env)->GetObjectArrayElement(env, paths, i);
+        const bool copied = java_copy_all(env, &path, &copies[i], 1);
+        (*env)->DeleteLocalRef(env, path);
+        if (copied) continue;
+        java_free_all(copies, (size_t)i);
+        free(copies);
+        return NULL;
+    }
+    *count = (size_t)size;
+    return copies;
+}
+
+static void declare_index(JNIEnv *env, jclass class, jlong db, jbyteArray name,
+                          jbyteArray collection, jobjectArray paths)
+{
+    (void)class;
+    java_copy copies[2];
+    size_t count = 0;
+    if (!java_copy_all(env, (jbyteArray[]){name, collection}, copies, 2)) return;
+    java_copy *path_copies = take_paths(env, paths, &count);
+    if (path_copies) {
+        kedge_error error = {KEDGE_NO_MEMORY, "no-memory", "there is no memory for the paths"};
+        kedge_status status = KEDGE_NO_MEMORY;
+        const char **texts = calloc(count + 1, sizeof *texts);
+        for (size_t i = 0; texts && i < count; i++)
+            texts[i] = path_copies[i].bytes;
+        if (texts)
+            status = kedge_index(java_pointer(db), copies[0].bytes, copies[1].bytes, texts, count,
+                                 &error);
+        free(texts);
+        java_free_all(path_copies, count);
+        free(path_copies);
+        (void)java_ok(env, status, &error);
+    }
+    java_free_all(copies, 2);
+}
+
+static void drop_index(JNIEnv *env, jclass class, jlong db, jbyteArray name)
+{
+    (void)class;
+    java_copy copy;
+    if (!java_copy_all(env, &name, &copy, 1)) return;
+    kedge_error error = {0};
+    const kedge_status status = kedge_index_drop(java_pointer(db), copy.bytes, &error);
+    java_free_all(&copy, 1);
+    (void)java_ok(env, status, &error);
+}
+
+static jlong index_list_open(JNIEnv *env, jclass class, jlong db)
+{
+    (void)class;
+    kedge_index_list *list = NULL;
+    kedge_error error = {0};
+    (void)java_ok(env, kedge_index_list_open(java_pointer(db), &list, &error), &error);
+    return java_handle(list);
+}
+
+/* The name, the collection and the paths; NULL: there are no more, or an exception is pending. */
+static jobjectArray index_list_next(JNIEnv *env, jclass class, jlong list)
+{
+    (void)class;
+    const char *name, *collection, *paths;
+    kedge_error error = {0};
+    const kedge_status status =
+        kedge_index_list_next(java_pointer(list), &name, &collection, &paths, &error);
+    if (!java_ok(env, status, &error)) return NULL;
+    const java_text row[] = {java_text_of(name), java_text_of(collection), java_text_of(paths)};
+    return java_texts(env, row, 3);
+}
+
+static void index_list_close(JNIEnv *env, jclass class, jlong list)
+{
+    (void)env, (void)class;
+    kedge_index_list_close(java_pointer(list));
+}
+
+static jlongArray stats(JNIEnv *env, jclass class, jlong db)
+{
+    (void)class;
+    kedge_stats stats = KEDGE_STATS_INIT;
+    kedge_error error = {0};
+    if (!java_ok(env, kedge_get_stats(java_pointer(db), &stats, &error), &error)) return NULL;
+    const jlong numbers[] = {
+        stats.edits,          stats.edits_refused,  stats.requests,         stats.request_bytes,
+        stats.responses,      stats.response_bytes, stats.failures,         stats.pokes,
+        stats.pulls,          stats.outbox_bytes,   stats.outbox_wal_bytes, stats.cache_bytes,
+        stats.cache_wal_bytes};
+    return java_numbers(env, numbers, sizeof numbers / sizeof *numbers);
+}
+
+java_methods java_read_methods(void)
+{
+    static const JNINativeMethod methods[] = {
+        JAVA_METHOD("get", "(J[B[BZ)[B", get),
+        JAVA_METHOD("getProject", "(JZ)[B", get_project),
+        JAVA_METHOD("scanOpen", "(J[B[B[BJZ)J", scan_open),
+        JAVA_METHOD("scanNext", "(J)[[B", scan_next),
+        JAVA_METHOD("scanClose", "(J)V", scan_close),
+        JAVA_METHOD("queryOpen", "(J[B[B)J", query_open),
+        JAVA_METHOD("queryNext", "(J)Z", query_next),
+        JAVA_METHOD("queryColumns", "(J)[[B", query_columns),
+        JAVA_METHOD("queryType", "(JI)I", query_type),
+        JAVA_METHOD("queryText", "(JI)[B", query_text),
+        JAVA_METHOD("queryInteger", "(JI)J", query_integer),
+        JAVA_METHOD("queryReal", "(JI)D", query_real),
+        JAVA_METHOD("queryClose", "(J)V", query_close),
+        JAVA_METHOD("declareIndex", "(J[B[B[[B)V", declare_index),
+        JAVA_METHOD("dropIndex", "(J[B)V", drop_index),
+        JAVA_METHOD("indexListOpen", "(J)J", index_list_open),
+        JAVA_METHOD("indexListNext", "(J)[[B", index_list_next),
+        JAVA_METHOD("indexListClose", "(J)V", index_list_close),
+        JAVA_METHOD("stats", "(J)[J", stats),
+    };
+    return (java_methods){methods, sizeof methods / sizeof *methods};
+}

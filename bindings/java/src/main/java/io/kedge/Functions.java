@@ -1,0 +1,12 @@
+/* The app's functions that are given to Database.builder. */
+package io.kedge;
+
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+
+/** Null where the app has none. */
+final class Functions {
+    Supplier<String> token;
+    Executor dispatch;
+    LogFunction log;
+}
