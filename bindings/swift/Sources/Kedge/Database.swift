@@ -14,7 +14,6 @@ import Foundation
 public final class Database: Sendable {
     let handle: Handle
     let family = Family()
-    private let kept: Kept
 
     /// Opens or creates the database in the folder `options.path`.
     public init(_ options: Options) throws {
@@ -22,8 +21,9 @@ public final class Database: Sendable {
         let pointer = try kept.fill(options) { filled in
             try made { kedge_open(filled, $0, $1) }
         }
-        self.kept = kept
-        handle = Handle(pointer, "database", isShared: true) { _ in }
+        handle = Handle(pointer, "database", isShared: true) { db in
+            _ = withExtendedLifetime(kept) { kedge_close(db) }
+        }
     }
 
     /// Closes the database; pending edits stay on the disk. Closing twice does nothing. Throws in a
@@ -32,11 +32,11 @@ public final class Database: Sendable {
         guard Here.now.callbacks == 0, Here.now.mutators == 0 else {
             throw KedgeError.calledBack("close() may not be called in a function that Kedge calls")
         }
-        closeDatabase(handle, family, kept)
+        closeDatabase(handle, family)
     }
 
     deinit {
-        closeForgotten { [handle, family, kept] in closeDatabase(handle, family, kept) }
+        closeForgotten { [handle, family] in closeDatabase(handle, family) }
     }
 
     /// What a function of C gives in its last output, as a handle that ends with the database at
@@ -204,16 +204,11 @@ private struct Put<Item: Encodable>: Encodable {
     let value: Item
 }
 
-private func closeDatabase(_ handle: Handle, _ family: Family, _ kept: Kept) {
-    var pointer: OpaquePointer?
+private func closeDatabase(_ handle: Handle, _ family: Family) {
     handle.close(
         waits: true,
-        stopped: { db in
-            pointer = db
-            _ = kedge_set_online(db, false, nil)  // ends the syncs of other threads
-        },
-        before: { family.close() })
-    if let pointer { _ = withExtendedLifetime(kept) { kedge_close(pointer) } }
+        stopped: { _ = kedge_set_online($0, false, nil) },  // ends the syncs of other threads
+        beforeFree: { family.close() })
 }
 
 /// The pointer that a function of C gives in its last output before the error.

@@ -113,10 +113,12 @@ final class Handle: @unchecked Sendable {
         if isClosed { end() }
     }
 
-    /// Frees what it holds, after those that use it. `stopped` runs before it waits for them.
-    /// Closing twice does nothing, but waits for a thread that is closing it when `waits`.
+    /// Frees what it holds. Nobody may begin to use it from then on; `stopped` is called; those who
+    /// use it are waited for; `beforeFree` is called. Closing twice does nothing; with `waits` it
+    /// waits for the thread that is closing it.
     func close(
-        waits: Bool = false, stopped: (OpaquePointer) -> Void = { _ in }, before: () -> Void = {}
+        waits: Bool = false, stopped: (OpaquePointer) -> Void = { _ in },
+        beforeFree: () -> Void = {}
     ) {
         let taken = changed.withLock {
             defer { pointer = nil }
@@ -128,7 +130,7 @@ final class Handle: @unchecked Sendable {
                 changed.broadcast()
                 while users > 0 { changed.wait() }
             }
-            before()
+            beforeFree()
             // Without the lock: a watch waits here for its callback, which may close it, too.
             free(taken)
             end()

@@ -103,6 +103,18 @@ public struct Change: Sendable {
     public let new: RawJSON?
     public let source: Source
 
+    /// A change for tests of an app.
+    public init(
+        collection: String, id: String, old: RawJSON? = nil, new: RawJSON? = nil,
+        source: Source = .local
+    ) {
+        self.collection = collection
+        self.id = id
+        self.old = old
+        self.new = new
+        self.source = source
+    }
+
     init(_ filled: kedge_change) {
         collection = text(filled.collection)
         id = text(filled.id, filled.id_size)
