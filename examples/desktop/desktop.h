@@ -8,6 +8,8 @@
  *   status_bar.c  the connection and the switch for it
  *   inbox.c       the page of conflicts
  *   conflict.c    what a conflict is: mine, theirs, and the ways out of it
+ *   history.c     the slider over the versions of the open note
+ *   replay.c      the versions of a note, made again from the project's history
  *   edits.c       what each edit does
  *   marks.c       which notes have pending and rejected edits
  *   live_text.c   fields that take over another text while somebody types in them
@@ -22,6 +24,7 @@
 #include <kedge/kedge.h>
 
 typedef struct editor editor;
+typedef struct history history;
 typedef struct inbox inbox;
 typedef struct note_list note_list;
 typedef struct status_bar status_bar;
@@ -37,13 +40,14 @@ typedef struct desktop {
     bool closing; /* the user has tried to close it, and what was typed could not be kept */
     note_list *list;
     editor *editor;
+    history *history;
     inbox *inbox;
     status_bar *status;
 } desktop;
 
 /* Builds the window around the open database, and shows it. */
 void window_show(desktop *app, GtkApplication *application);
-/* Frees what belongs to the window, after it was closed. Watches have ended then. */
+/* Frees what belongs to the window, after it was closed and the database, too. */
 void window_free(desktop *app);
 
 /* Shows a note, or the page for none with `id` NULL. What was typed before is taken over first. */

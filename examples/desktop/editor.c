@@ -10,11 +10,13 @@
 #include "inbox.h"
 #include "live_text.h"
 #include "marks.h"
+#include "text_diff.h"
 #include "window.h"
 
 #include <string.h>
 
 #define TITLE_CHARACTERS  120
+#define ADDED             "added" /* the tag of words that a version has added */
 #define FOLDER_CHARACTERS 40
 
 struct editor {
@@ -27,6 +29,7 @@ struct editor {
     GtkWidget *banner; /* there is a conflict */
     char id[NOTES_ID_SIZE];
     note base;
+    bool past;    /* the fields show an older version */
     bool loading; /* the fields change because of the database */
     guint pause;  /* the timer of EDITOR_PAUSE_MS, or 0 */
     kedge_watch_token *watch;
@@ -90,7 +93,7 @@ static kedge_status edit_fields(editor *open, const note *typed, bool folder, ke
 static bool commit(editor *open, bool folder)
 {
     stop_pause(open);
-    if (*open->id == '\0') return true;
+    if (*open->id == '\0' || open->past) return true;
     kedge_error error = {0};
     note there;
     note typed = fields_of(open);
@@ -185,7 +188,7 @@ static void on_changes(void *userdata, const kedge_change *changes, size_t count
         if (!changes[i].new_value && changes[i].old_value)
             inbox_remember(open->app->inbox, changes[i].id, changes[i].old_value);
     }
-    if (mine && *open->id) follow(open);
+    if (mine && *open->id && !open->past) follow(open);
 }
 
 void editor_show(editor *open, const char *id)
@@ -205,6 +208,54 @@ void editor_show(editor *open, const char *id)
         settle(open, &now, true);
     }
     gtk_stack_set_visible_child_name(open->pages, id ? "note" : "none");
+}
+
+/* The fields can be read, and typed into unless they show the past. */
+static void set_past(editor *open, bool past)
+{
+    open->past = past;
+    gtk_editable_set_editable(open->title, !past);
+    gtk_editable_set_editable(open->folder, !past);
+    gtk_text_view_set_editable(open->view, !past); /* its cursor stays, for reading */
+}
+
+void editor_show_past(editor *open, const note *past, const char *text_before)
+{
+    GtkTextIter start;
+    GtkTextIter end;
+    set_past(open, true);
+    open->loading = true;
+    live_line_update(open->title, past->title);
+    live_line_update(open->folder, past->folder);
+    live_text_update(open->text, past->text);
+    open->loading = false;
+    gtk_text_buffer_get_bounds(open->text, &start, &end);
+    gtk_text_buffer_remove_tag_by_name(open->text, ADDED, &start, &end);
+    GArray *changes = text_diff(text_before, past->text);
+    for (guint i = 0; i < changes->len; i++) {
+        const text_change *change = &g_array_index(changes, text_change, i);
+        gtk_text_buffer_get_iter_at_offset(open->text, &start, (int)change->new_at);
+        gtk_text_buffer_get_iter_at_offset(open->text, &end,
+                                           (int)(change->new_at + change->new_length));
+        gtk_text_buffer_apply_tag_by_name(open->text, ADDED, &start, &end);
+    }
+    g_array_unref(changes);
+}
+
+void editor_show_present(editor *open)
+{
+    GtkTextIter start;
+    GtkTextIter end;
+    if (!open->past) return;
+    gtk_text_buffer_get_bounds(open->text, &start, &end);
+    gtk_text_buffer_remove_tag_by_name(open->text, ADDED, &start, &end);
+    open->loading = true; /* what was typed is an edit already, and the base has it */
+    live_line_update(open->title, open->base.title);
+    live_line_update(open->folder, open->base.folder);
+    live_text_update(open->text, open->base.text);
+    open->loading = false;
+    set_past(open, false);
+    if (*open->id) follow(open);
 }
 
 const char *editor_note(const editor *open)
@@ -274,6 +325,8 @@ static GtkWidget *new_tools(editor *open)
     gtk_box_append(GTK_BOX(tools), GTK_WIDGET(open->folder));
     gtk_box_append(GTK_BOX(tools), GTK_WIDGET(open->pending));
     gtk_box_append(GTK_BOX(tools), space);
+    gtk_box_append(GTK_BOX(tools), window_icon_button("document-open-recent-symbolic",
+                                                      "History (Ctrl+H)", "win.history"));
     gtk_box_append(GTK_BOX(tools),
                    window_icon_button("user-trash-symbolic", "Delete this note", "win.delete"));
     return tools;
@@ -300,6 +353,7 @@ static GtkWidget *new_text(editor *open)
     open->view = GTK_TEXT_VIEW(gtk_text_view_new());
     open->text = gtk_text_view_get_buffer(open->view);
     gtk_text_buffer_set_enable_undo(open->text, FALSE);
+    gtk_text_buffer_create_tag(open->text, ADDED, "background", "rgba(46,160,90,0.22)", NULL);
     gtk_text_view_set_wrap_mode(open->view, GTK_WRAP_WORD_CHAR);
     gtk_text_view_set_pixels_below_lines(open->view, 3);
     gtk_text_view_set_pixels_inside_wrap(open->view, 3);
@@ -337,6 +391,7 @@ editor *editor_new(desktop *app)
                                           "Choose one from the list, or make a new one."),
                         "none");
     gtk_stack_add_named(open->pages, page, "note");
+    gtk_widget_set_vexpand(GTK_WIDGET(open->pages), TRUE);
     kedge_error error = {0};
     desktop_check(app, kedge_watch(app->db, "notes", on_changes, open, NULL, &open->watch, &error),
                   &error);

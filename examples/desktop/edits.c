@@ -103,13 +103,18 @@ kedge_status edit_delete(kedge_db *db, const char *id, kedge_error *error)
     return status;
 }
 
-kedge_status edit_folder(kedge_db *db, const char *id, const char *folder, kedge_error *error)
+static cJSON *folder_args(const char *id, const char *folder)
 {
-    char *title = title_now(db, id);
     cJSON *args = cJSON_CreateObject();
     cJSON_AddStringToObject(args, "id", id);
     cJSON_AddStringToObject(args, "folder", folder);
-    kedge_status status = mutate(db, "Move", title, "notes.move", args, error);
+    return args;
+}
+
+kedge_status edit_folder(kedge_db *db, const char *id, const char *folder, kedge_error *error)
+{
+    char *title = title_now(db, id);
+    kedge_status status = mutate(db, "Move", title, "notes.move", folder_args(id, folder), error);
     g_free(title);
     return status;
 }
@@ -124,8 +129,7 @@ static void add_operation(cJSON *patch, const char *name, const char *value)
     cJSON_AddItemToArray(patch, operation);
 }
 
-kedge_status edit_title(kedge_db *db, const char *id, const char *base, const char *title,
-                        kedge_error *error)
+static cJSON *title_args(const char *id, const char *base, const char *title)
 {
     cJSON *args = cJSON_CreateObject();
     cJSON_AddStringToObject(args, "collection", NOTES_COLLECTION);
@@ -133,6 +137,13 @@ kedge_status edit_title(kedge_db *db, const char *id, const char *base, const ch
     cJSON *patch = cJSON_AddArrayToObject(args, "patch");
     add_operation(patch, "test", base);
     add_operation(patch, "replace", title);
+    return args;
+}
+
+kedge_status edit_title(kedge_db *db, const char *id, const char *base, const char *title,
+                        kedge_error *error)
+{
+    cJSON *args = title_args(id, base, title);
     kedge_error why = {KEDGE_OK, "", ""};
     kedge_status status = mutate(db, "Rename", base, "kedge.patch", args, &why);
     if (status == KEDGE_REJECTED && strcmp(why.code, "patch-test-failed") == 0) {
@@ -155,5 +166,64 @@ kedge_status edit_merged(kedge_db *db, const char *id, const char *field, const 
     }
     g_free(path);
     g_free(title);
+    return status;
+}
+
+static cJSON *text_args(const char *id, const char *base, const char *text)
+{
+    cJSON *args = cJSON_CreateObject();
+    cJSON_AddStringToObject(args, "collection", NOTES_COLLECTION);
+    cJSON_AddStringToObject(args, "id", id);
+    cJSON_AddStringToObject(args, "path", "/text");
+    cJSON_AddStringToObject(args, "base", base);
+    cJSON_AddStringToObject(args, "text", text);
+    return args;
+}
+
+/* Adds an edit to the batch unless it would change nothing, and frees `args`. */
+static kedge_status add_if(kedge_batch *batch, bool differs, const char *name, cJSON *args,
+                           kedge_error *error)
+{
+    char *text = cJSON_PrintUnformatted(args);
+    kedge_status status =
+        differs ? kedge_batch_add(batch, name, text, strlen(text), error) : KEDGE_OK;
+    cJSON_free(text);
+    cJSON_Delete(args);
+    return status;
+}
+
+/* Fills the batch with what leads from `now` to `value`. */
+static kedge_status add_differences(kedge_batch *batch, const char *id, const note *now,
+                                    const note *value, kedge_error *error)
+{
+    kedge_status status = add_if(batch, strcmp(now->text, value->text) != 0, "kedge.text",
+                                 text_args(id, now->text, value->text), error);
+    if (status == KEDGE_OK)
+        status = add_if(batch, strcmp(now->title, value->title) != 0, "kedge.patch",
+                        title_args(id, now->title, value->title), error);
+    if (status == KEDGE_OK)
+        status = add_if(batch, strcmp(now->folder, value->folder) != 0, "notes.move",
+                        folder_args(id, value->folder), error);
+    return status;
+}
+
+kedge_status edit_restore(kedge_db *db, const char *id, const note *value, kedge_error *error)
+{
+    note now;
+    kedge_batch *batch = NULL;
+    kedge_error why = {KEDGE_OK, "", ""};
+    kedge_status status = note_read(db, id, &now, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_batch_begin(db, &batch, error);
+    if (status == KEDGE_OK) status = add_differences(batch, id, &now, value, error);
+    if (status == KEDGE_OK) status = begin(db, "Restore", now.title, error);
+    if (status == KEDGE_OK) {
+        status = kedge_batch_commit(batch, NULL, &why);
+        (void)kedge_undo_end(db, NULL);
+        if (strcmp(why.code, "batch-empty") == 0) status = KEDGE_OK; /* it is so already */
+        if (status != KEDGE_OK && error) *error = why;
+    }
+    kedge_batch_free(batch);
+    note_clear(&now);
     return status;
 }

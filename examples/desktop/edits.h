@@ -38,4 +38,8 @@ kedge_status edit_title(kedge_db *db, const char *id, const char *base, const ch
 kedge_status edit_merged(kedge_db *db, const char *id, const char *field, const char *base,
                          const char *text, kedge_error *error);
 
+/* The note becomes `value`, by one batch of what differs. Its text is merged with what others write
+ * before the server decides. */
+kedge_status edit_restore(kedge_db *db, const char *id, const note *value, kedge_error *error);
+
 #endif

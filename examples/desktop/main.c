@@ -84,9 +84,9 @@ int main(int argc, char **argv)
     GtkApplication *application = gtk_application_new("dev.kedge.Notes", G_APPLICATION_NON_UNIQUE);
     g_signal_connect(application, "activate", G_CALLBACK(on_activate), &app);
     int result = g_application_run(G_APPLICATION(application), 0, NULL);
-    window_free(&app);
     g_object_unref(application);
     (void)kedge_close(app.db);
+    window_free(&app);
     dispatch_finish();
     return result;
 }

@@ -27,6 +27,8 @@ void marks_each_note(const char *args, void (*each)(void *userdata, const char *
     one_note(parsed, each, userdata);
     cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(parsed, "changes"))
         one_note(part, each, userdata);
+    cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(parsed, "ops"))
+        one_note(part, each, userdata);
     cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(parsed, "mutations"))
         one_note(cJSON_GetObjectItemCaseSensitive(part, "args"), each, userdata);
     cJSON_Delete(parsed);

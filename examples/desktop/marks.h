@@ -15,8 +15,8 @@ typedef struct note_marks {
  * the lists cannot be read. */
 GHashTable *marks_read(kedge_db *db, kedge_error *error);
 
-/* Calls `each` for every note that an edit names: its own, those of a batch, and those that an undo
- * puts back. A note that is named twice is told twice. */
+/* Calls `each` for every note that an edit names: its own, those of a batch or a kedge.apply, and
+ * those that an undo puts back. A note that is named twice is told twice. */
 void marks_each_note(const char *args, void (*each)(void *userdata, const char *id),
                      void *userdata);
 

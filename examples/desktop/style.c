@@ -32,6 +32,8 @@ static const char sheet[] =
     "textview, textview text { background: none; font-size: 1.06em; }"
     ".banner { padding: 6px 8px 6px 14px; margin: 8px 0 0 0; border-radius: 8px;"
     "  background-color: alpha(#c01c28, 0.09); }"
+    ".history { padding: 10px 14px 12px 30px; border-top: 1px solid alpha(@theme_fg_color, 0.12);"
+    "  background-color: mix(@theme_bg_color, @theme_base_color, 0.5); }"
     /* conflicts */
     ".inbox { padding: 32px 40px; }"
     ".inbox > .heading { font-size: 1.85em; font-weight: 700; }"

@@ -3,6 +3,7 @@
 
 #include "editor.h"
 #include "edits.h"
+#include "history.h"
 #include "inbox.h"
 #include "marks.h"
 #include "note_list.h"
@@ -39,6 +40,7 @@ void desktop_say(desktop *app, const char *message)
 void desktop_open_note(desktop *app, const char *id)
 {
     char *wanted = g_strdup(id); /* the caller's may go with the row that it stands in */
+    history_close(app->history);
     bool other = g_strcmp0(wanted, editor_note(app->editor)) != 0;
     if (editor_commit(app->editor) && other) editor_show(app->editor, wanted);
     gtk_stack_set_visible_child_name(app->pages, "editor");
@@ -70,6 +72,7 @@ void desktop_refresh(desktop *app)
         enable(app, "undo", state.undo_count > 0);
         enable(app, "redo", state.redo_count > 0);
     }
+    enable(app, "history", *editor_note(app->editor) != '\0');
     enable(app, "delete", *editor_note(app->editor) != '\0');
 }
 
@@ -107,6 +110,7 @@ static void on_delete(GSimpleAction *action, GVariant *parameter, gpointer data)
 static void take_back(desktop *app, const char *done,
                       kedge_status (*step)(kedge_db *, kedge_undo_result *, kedge_error *))
 {
+    history_close(app->history);
     if (!editor_commit(app->editor)) return;
     kedge_undo_state state = KEDGE_UNDO_STATE_INIT;
     kedge_undo_result result = KEDGE_UNDO_RESULT_INIT;
@@ -149,9 +153,34 @@ static void on_inbox(GSimpleAction *action, GVariant *parameter, gpointer data)
     (void)action;
     (void)parameter;
     desktop *app = data;
+    history_close(app->history);
     bool there = strcmp(gtk_stack_get_visible_child_name(app->pages), "inbox") == 0;
     if (editor_commit(app->editor))
         gtk_stack_set_visible_child_name(app->pages, there ? "editor" : "inbox");
+}
+
+/* From the past, or from the conflicts, back to the note. */
+static void on_back(GSimpleAction *action, GVariant *parameter, gpointer data)
+{
+    (void)action;
+    (void)parameter;
+    desktop *app = data;
+    history_close(app->history);
+    gtk_stack_set_visible_child_name(app->pages, "editor");
+}
+
+static void on_history(GSimpleAction *action, GVariant *parameter, gpointer data)
+{
+    (void)action;
+    (void)parameter;
+    desktop *app = data;
+    if (history_is_open(app->history)) {
+        history_close(app->history);
+        editor_focus_text(app->editor);
+    } else if (editor_commit(app->editor)) {
+        gtk_stack_set_visible_child_name(app->pages, "editor");
+        history_open(app->history);
+    }
 }
 
 static void on_list(GSimpleAction *action, GVariant *parameter, gpointer data)
@@ -179,6 +208,8 @@ static const struct {
     {"redo", on_redo, {"<Control><Shift>z", "<Control>y", NULL}},
     {"online", on_toggle_online, {"<Control><Shift>o", NULL}},
     {"inbox", on_inbox, {"<Control>i", NULL}},
+    {"history", on_history, {"<Control>h", NULL}},
+    {"back", on_back, {"Escape", NULL}},
     {"list", on_list, {"<Control>l", NULL}},
     {"text", on_text, {"<Control>e", NULL}},
 };
@@ -277,7 +308,11 @@ static GtkWidget *new_panes(desktop *app)
     app->status = status_bar_new(app);
     gtk_box_append(GTK_BOX(side), note_list_widget(app->list));
     gtk_box_append(GTK_BOX(side), status_bar_widget(app->status));
-    gtk_stack_add_named(app->pages, editor_widget(app->editor), "editor");
+    app->history = history_new(app);
+    GtkWidget *open = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+    gtk_box_append(GTK_BOX(open), editor_widget(app->editor));
+    gtk_box_append(GTK_BOX(open), history_widget(app->history));
+    gtk_stack_add_named(app->pages, open, "editor");
     gtk_stack_add_named(app->pages, inbox_widget(app->inbox), "inbox");
     gtk_paned_set_start_child(GTK_PANED(panes), side);
     gtk_paned_set_end_child(GTK_PANED(panes), GTK_WIDGET(app->pages));
@@ -297,6 +332,7 @@ static gboolean on_close(GtkWindow *window, gpointer data)
         app->closing = true;
         return TRUE;
     }
+    history_stop(app->history);
     note_list_stop(app->list);
     status_bar_stop(app->status);
     editor_stop(app->editor);
@@ -306,6 +342,7 @@ static gboolean on_close(GtkWindow *window, gpointer data)
 void window_free(desktop *app)
 {
     if (app->toast_timer) g_source_remove(app->toast_timer);
+    history_free(app->history);
     note_list_free(app->list);
     status_bar_free(app->status);
     editor_free(app->editor);

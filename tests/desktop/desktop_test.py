@@ -18,6 +18,11 @@ server, desktop, notes, kedge, plugin, *shots = sys.argv[1:]
 TRIP = "Train at nine, from platform 4.\n\nBring the tickets.\nCall the hostel about the keys."
 
 
+def live_text():
+    """What Bob makes of it."""
+    return "The " + TRIP.replace("Train", "train", 1).replace("keys.", "keys and towels.")
+
+
 class Story:
     def __init__(self, on, folder):
         self.on, self.folder = on, pathlib.Path(folder)
@@ -105,7 +110,7 @@ def live_changes(story):
     story.window.wait_field("Text", TRIP)
     story.press("ctrl+e", "ctrl+Home", "ctrl+Right", "ctrl+Right")  # behind "Train at"
     caret = wait_for("the cursor behind 'at'", lambda: story.window.field("Text").caret == len("Train at") and len("Train at"))
-    text = "The " + TRIP.replace("Train", "train", 1).replace("keys.", "keys and towels.")
+    text = live_text()
     story.bob_edits("edit", story.id_of("bob", "Trip"), "text", text)
     field = story.window.wait_field("Text", text)
     assert field.caret == caret + len("The "), f"the cursor is at {field.caret}, in {text[:field.caret]!r}"
@@ -223,6 +228,41 @@ def undo_and_redo(story):
     story.bob_has("Books", "First: The Sea, the Sea by Murdoch")
 
 
+def the_past(story, text):
+    story.step("She moves the slider over the versions of a note, takes the first one, and undoes that")
+    story.window.click("Trip in May to the coast", "label")
+    story.window.wait_field("Text", text)
+    story.press("ctrl+h")
+    story.window.wait("Versions", "slider")
+    story.press("Home")
+    story.window.wait_field("Text", TRIP)
+    story.window.wait_field("Title", "Trip")
+    caption = story.window.wait_start("Version ", "Note added").name
+    assert "another copy" in caption, caption
+    story.press("Right")
+    story.window.wait_field("Text", live_text())
+    assert "another copy" in story.window.wait_start("Version ", "Text edited").name
+    story.shot("history")
+    story.press("Home")
+    story.window.wait_field("Text", TRIP)
+    story.window.click("Restore", "label")
+    story.bob_has("Trip", TRIP)
+    story.press("ctrl+z")
+    story.bob_has("Trip in May to the coast", text)
+    story.window.wait_field("Text", text)
+
+    story.step("Offline there is no history, and she is told so")
+    story.press("ctrl+shift+o")
+    story.window.wait("Offline", "label")
+    story.press("ctrl+h")
+    story.window.wait("the database is offline", "label")
+    story.press("Escape", "ctrl+shift+o")
+    story.window.wait("Online", "label")
+    story.press("ctrl+e", "ctrl+End")
+    story.on.type(" Pack.")
+    story.bob_has("Trip in May to the coast", text + " Pack.")
+
+
 def the_end(story):
     story.step("She closes the window; both copies have the same bytes, and nothing is pending")
     story.press("ctrl+n")
@@ -246,6 +286,7 @@ with tempfile.TemporaryDirectory() as temporary, screen(temporary) as on_screen:
         merged = offline_and_conflict(told, live_changes(told))
         resolution(told, merged)
         undo_and_redo(told)
+        the_past(told, merged)
         the_end(told)
     except BaseException:
         picture = os.environ.get("KEDGE_DESKTOP_FAILED")

@@ -68,6 +68,11 @@ class Window:
     def wait(self, name, role=None):
         return wait_for(f"{role or 'a widget'} {name!r} in {self.parts()}", lambda: self.find(name, role))
 
+    def wait_start(self, start, part):
+        """A label that starts so, with `part` in it."""
+        return wait_for(f"{start!r} with {part!r} in {self.parts()}",
+                        lambda: next((each for each in self.parts() if each.name.startswith(start) and part in each.name), None))
+
     def wait_gone(self, name):
         wait_for(f"no widget {name!r}", lambda: self.find(name) is None)
 
