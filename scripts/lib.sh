@@ -13,7 +13,7 @@ KEDGE_SDK_PACKAGES=(
 )
 KEDGE_PACKAGES=(
   "${KEDGE_SDK_PACKAGES[@]}" g++ patch python3 openssl
-  libmicrohttpd-dev librhonabwy-dev libjansson-dev libexpat1-dev libcmocka-dev clang-format
+  libmicrohttpd-dev libgnutls28-dev librhonabwy-dev libjansson-dev libexpat1-dev libcmocka-dev clang-format
 )
 
 # Installs the packages that this machine lacks. Nothing to do costs some milliseconds.

@@ -22,12 +22,16 @@ static const char *title_of(int status)
         return "Gone";
     case 413:
         return "Content Too Large";
+    case 414:
+        return "URI Too Long";
     case 415:
         return "Unsupported Media Type";
     case 416:
         return "Range Not Satisfiable";
     case 429:
         return "Too Many Requests";
+    case 431:
+        return "Request Header Fields Too Large";
     case 501:
         return "Not Implemented";
     case 503:

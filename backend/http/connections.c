@@ -32,6 +32,7 @@ struct kedge_server_connection {
     bool known;
     kedge_budget_account account; /* of one that is known */
     uint64_t address;             /* hash; 0: not counted */
+    kedge_gate gate;
 };
 
 /* How many connections an address has. */
@@ -45,6 +46,7 @@ struct kedge_connections {
     size_t strangers_max;
     size_t known_max;
     size_t address_max;
+    bool encrypted;
     uint8_t secret[16]; /* so that nobody can choose addresses that share a place */
     pthread_mutex_t mutex;
     list strangers;
@@ -69,6 +71,7 @@ kedge_connections *kedge_connections_new(const kedge_connections_options *option
     connections->strangers_max = options->strangers_max;
     connections->known_max = options->known_max;
     connections->address_max = options->address_max;
+    connections->encrypted = options->encrypted;
     environment->random(environment->context, connections->secret, sizeof connections->secret);
     pthread_mutex_init(&connections->mutex, NULL);
     return connections;
@@ -199,6 +202,8 @@ kedge_server_connection *kedge_server_connection_opened(kedge_connections *conne
     if (taken) {
         connection->socket = socket;
         connection->due_ms = due_in(connections, within_ms);
+        kedge_gate_open(&connection->gate, connections->environment->allocator,
+                        connections->encrypted);
         if (connections->address_max > 0) connection->address = hash_address(connections, address);
         pthread_mutex_lock(&connections->mutex);
         taken = connection->address == 0 || count_address(connections, connection->address);
@@ -268,7 +273,13 @@ void kedge_server_connection_closed(kedge_connections *connections,
     pthread_mutex_unlock(&connections->mutex);
     if (connection->known) kedge_budget_give(&connection->account, KEDGE_BUDGET_CONNECTIONS, 1);
     kedge_budget_account_release(&connection->account);
+    kedge_gate_close(&connection->gate);
     kedge_release(connections->environment->allocator, connection);
+}
+
+kedge_gate *kedge_server_connection_gate(kedge_server_connection *connection)
+{
+    return connection ? &connection->gate : NULL;
 }
 
 void kedge_server_connection_due(kedge_connections *connections,

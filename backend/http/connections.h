@@ -12,6 +12,7 @@
 #define KEDGE_BACKEND_HTTP_CONNECTIONS_H
 
 #include "backend/http/budgets.h"
+#include "backend/http/gate.h"
 
 #include <sys/socket.h>
 
@@ -32,6 +33,7 @@ typedef struct kedge_connections_options {
     size_t strangers_max;
     size_t known_max;
     size_t address_max; /* from one address; 0: no limit. At most KEDGE_CONNECTION_ADDRESSES - 1 */
+    bool encrypted;
 } kedge_connections_options;
 
 /* NULL: no memory. */
@@ -46,6 +48,8 @@ kedge_server_connection *kedge_server_connection_opened(kedge_connections *conne
                                                         int64_t within_ms);
 void kedge_server_connection_closed(kedge_connections *connections,
                                     kedge_server_connection *connection);
+/* The gate of the connection, for the thread that reads from it; NULL without a connection. */
+kedge_gate *kedge_server_connection_gate(kedge_server_connection *connection);
 void kedge_server_connection_due(kedge_connections *connections,
                                  kedge_server_connection *connection, int64_t within_ms);
 /* The connection has shown a good token: it is of this account from now on, and no stranger's. Does

@@ -1,6 +1,5 @@
 /* See exchange.h: reading, handing over, sending. */
 #include "backend/http/exchange.h"
-#include "backend/http/head.h"
 
 #include "backend/front/response.h"
 
@@ -166,11 +165,28 @@ static void work(void *argument)
     MHD_resume_connection(connection);
 }
 
+static bool has_broken_body(kedge_exchange *exchange)
+{
+    return MHD_lookup_connection_value(exchange->connection, MHD_FOOTER_KIND,
+                                       KEDGE_GATE_BROKEN_BODY) != NULL;
+}
+
+static void refuse_body(kedge_exchange *exchange)
+{
+    exchange->refused = true;
+    exchange->closes = true;
+    kedge_server_connection_linger(exchange->context->connections,
+                                   socket_context(exchange->connection));
+    kedge_api_problem(&exchange->response, 400, "body-invalid",
+                      "the body has a chunk that is none, or a trailer");
+}
+
 /* True: the connection is suspended, and will be resumed with the response. It is suspended before
  * the worker has it, which may be done before this returns; from then on the exchange is the
  * worker's. */
 static bool hand_over(kedge_exchange *exchange)
 {
+    if (!exchange->refused && has_broken_body(exchange)) refuse_body(exchange);
     if (exchange->refused) {
         finish(exchange);
         return false;
@@ -288,14 +304,23 @@ static bool leaves_body(kedge_exchange *exchange)
            (size && strtoull(size, NULL, 10) > KEDGE_SERVER_SMALL_BYTES);
 }
 
+/* A head that the gate has refused has no target of its own. */
+static bool is_refused_by_gate(kedge_exchange *exchange)
+{
+    if (strcmp(exchange->target, KEDGE_GATE_REFUSED) != 0) return false;
+    const kedge_gate *gate = kedge_server_connection_gate(socket_context(exchange->connection));
+    exchange->target[0] = '\0';
+    kedge_api_problem(&exchange->response, gate->status, "head-invalid", gate->problem);
+    return true;
+}
+
 /* With the head. A response at once ends the connection: where the next request would begin is not
  * known. */
-static enum MHD_Result begin(kedge_exchange *exchange, const char *version)
+static enum MHD_Result begin(kedge_exchange *exchange)
 {
-    const char *problem = kedge_head_problem(exchange->connection, version);
-    if (problem) kedge_api_problem(&exchange->response, 400, "head-invalid", problem);
-    exchange->refused = problem || !kedge_exchange_admit(exchange);
-    if (!problem && !(exchange->refused && leaves_body(exchange))) {
+    bool broken = is_refused_by_gate(exchange);
+    exchange->refused = broken || !kedge_exchange_admit(exchange);
+    if (!broken && !(exchange->refused && leaves_body(exchange))) {
         atomic_store(&exchange->state, KEDGE_EXCHANGE_READING);
         return MHD_YES;
     }
@@ -307,15 +332,14 @@ static enum MHD_Result begin(kedge_exchange *exchange, const char *version)
 }
 
 enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connection *connection,
-                                    const char *method, const char *version, const char *upload,
-                                    size_t *upload_size)
+                                    const char *method, const char *upload, size_t *upload_size)
 {
     switch (atomic_load(&exchange->state)) {
     case KEDGE_EXCHANGE_NEW:
         exchange->connection = connection;
         snprintf(exchange->method, sizeof exchange->method, "%s", method);
         set_deadline(exchange->context, connection, exchange->context->request_timeout_ms);
-        return begin(exchange, version);
+        return begin(exchange);
     case KEDGE_EXCHANGE_READING:
         if (*upload_size) {
             bool taken = take_body(exchange, upload, *upload_size);

@@ -74,8 +74,7 @@ void kedge_exchange_free(kedge_exchange *exchange);
 /* The daemon's access handler for an exchange: called with the head, with each piece of the body,
  * at its end, and again when the connection is resumed. */
 enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connection *connection,
-                                    const char *method, const char *version, const char *upload,
-                                    size_t *upload_size);
+                                    const char *method, const char *upload, size_t *upload_size);
 
 /* The connection was opened, or its last request completed: the next one may come. */
 void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Connection *connection);

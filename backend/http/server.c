@@ -1,6 +1,7 @@
 /* See server.h: the daemon, the ping clock, and an orderly stop. */
 #include "backend/front/failures.h"
 #include "backend/http/exchange.h"
+#include "backend/http/receive.h"
 
 #include "common/error.h"
 
@@ -44,8 +45,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 {
     (void)context;
     (void)url;
+    (void)version;
     if (!*exchange) return MHD_NO;
-    return kedge_exchange_step(*exchange, connection, method, version, upload, upload_size);
+    return kedge_exchange_step(*exchange, connection, method, upload, upload_size);
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **exchange,
@@ -61,16 +63,20 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
                           enum MHD_ConnectionNotificationCode code)
 {
     kedge_exchange_context *exchanges = context;
+    int socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        int socket =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
         const union MHD_ConnectionInfo *peer =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         *socket_context = kedge_server_connection_opened(exchanges->connections, socket,
                                                          peer ? peer->client_addr : NULL,
                                                          exchanges->request_timeout_ms);
+        if (!kedge_receive_through(socket, kedge_server_connection_gate(*socket_context)))
+            shutdown(socket, SHUT_RDWR);
         atomic_fetch_add(&exchanges->metrics.connections, 1);
     } else {
+        kedge_gate *gate = kedge_server_connection_gate(*socket_context);
+        kedge_receive_through(socket, NULL);
+        if (gate && kedge_gate_holds_a_head(gate)) atomic_fetch_add(&exchanges->metrics.cut, 1);
         kedge_server_connection_closed(exchanges->connections, *socket_context);
         atomic_fetch_sub(&exchanges->metrics.connections, 1);
     }
@@ -172,7 +178,7 @@ static unsigned count_connections(kedge_logger *log)
 /* Some connections stay out of both pools, so that the daemon always accepts a stranger and can
  * decide which one goes. */
 static bool open_connections(kedge_exchange_context *context, const kedge_budget_limits *limits,
-                             size_t connections_max)
+                             size_t connections_max, bool encrypted)
 {
     size_t most = connections_max / 2;
     size_t strangers = (size_t)limits->stranger_connections;
@@ -180,6 +186,7 @@ static bool open_connections(kedge_exchange_context *context, const kedge_budget
         .environment = context->environment,
         .strangers_max = strangers < most ? strangers : most,
         .address_max = (size_t)limits->address_connections,
+        .encrypted = encrypted,
     };
     options.known_max = connections_max - options.strangers_max - connections_max / 32;
     context->connections = kedge_connections_new(&options);
@@ -207,7 +214,7 @@ static kedge_status start_daemon(kedge_server *server, const kedge_server_option
     }
     kedge_exchange_context *context = &server->context;
     unsigned connections_max = count_connections(options->log);
-    if (!open_connections(context, options->budgets, connections_max))
+    if (!open_connections(context, options->budgets, connections_max, options->tls_certificate))
         return kedge_fail_no_memory(error);
     errno = 0;
     server->daemon = MHD_start_daemon(

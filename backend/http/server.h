@@ -2,6 +2,7 @@
  *
  *   server.c        the daemon: one epoll thread that parses and sends, and never blocks
  *   exchange.c      one request and its response; while it works, its connection is suspended
+ *   gate.c          what of a peer's bytes the daemon gets; receive.c puts it in between
  *   connections.c   how many of whom; deadlines for peers that send or read slowly
  *   budgets.c       what one user and one organization may take; budget_limits.c: their options
  *   consumers.c     queued mode: threads that take pushes out of the queue

@@ -107,7 +107,7 @@ static void test_a_connection_is_shut_when_it_is_late_and_no_sooner(void **state
     kedge_environment environment = kedge_environment_system(NULL);
     environment.monotonic_ms = told_time;
     time_ms = 1000;
-    const kedge_connections_options options = {&environment, 10, 10, 0};
+    const kedge_connections_options options = {&environment, 10, 10, 0, false};
     kedge_connections *connections = kedge_connections_new(&options);
     int pair[3][2];
     kedge_server_connection *connection[3];
@@ -188,7 +188,7 @@ test_a_new_stranger_takes_the_place_of_the_first_one_that_is_not_worked_for(void
     const kedge_budget_owner owner = kedge_budget_owner_of("a", "u");
     kedge_budget_account account;
     assert_true(kedge_budgets_open(budgets, &owner, &account));
-    const kedge_connections_options options = {&environment, 3, 1, 0};
+    const kedge_connections_options options = {&environment, 3, 1, 0, false};
     kedge_connections *connections = kedge_connections_new(&options);
     int pair[6][2];
     kedge_server_connection *connection[6];
@@ -225,7 +225,7 @@ static void test_an_address_has_so_many_connections_and_no_more(void **state)
 {
     (void)state;
     kedge_environment environment = kedge_environment_system(NULL);
-    const kedge_connections_options options = {&environment, 4000, 1, 2};
+    const kedge_connections_options options = {&environment, 4000, 1, 2, false};
     kedge_connections *connections = kedge_connections_new(&options);
     enum { ADDRESSES = 500 };
     kedge_server_connection *connection[2 * ADDRESSES];

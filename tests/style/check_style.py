@@ -71,6 +71,7 @@ LIBRARIES = {
     "zlib.h": ["common", "tests"],
     "cjson/": ["mutate", "include", "examples", "docs", "bench", "tests"],
     "microhttpd.h": ["backend/http"],
+    "gnutls/": ["backend/http"],
     "rhonabwy.h": ["backend/auth", "tests"],
     "expat.h": ["backend/aws"],
 }
