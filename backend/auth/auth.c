@@ -1,11 +1,14 @@
 /* See auth.h. */
 #include "backend/auth/auth.h"
 
+#include "backend/auth/revoked.h"
 #include "common/error.h"
+#include "common/hash.h"
 
 #include <jansson.h>
 #include <pthread.h>
 #include <rhonabwy.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define ALGORITHMS_MAX  8
@@ -22,7 +25,11 @@ struct kedge_auth {
     jwa_alg algorithms[ALGORITHMS_MAX];
     size_t algorithm_count;
     jwks_t *keys;
-    pthread_mutex_t mutex; /* over `keys`: its copies count references */
+    kedge_revoked *revoked;           /* NULL: none */
+    char keys_hash[KEDGE_SHA256_HEX]; /* of the text that `keys` was read from */
+    char revoked_hash[KEDGE_SHA256_HEX];
+    atomic_uint_fast64_t generation;
+    pthread_mutex_t mutex; /* over `keys`, whose copies count references, and `revoked` */
 };
 
 static kedge_status refuse(kedge_error *error, const char *code, const char *what)
@@ -120,8 +127,21 @@ static kedge_status read_keys(const char *text, jwks_t *all, jwks_t *usable, ked
                       "verifies signatures");
 }
 
-kedge_status kedge_auth_set_keys(kedge_auth *auth, const char *jwks, kedge_error *error)
+/* With the mutex. Whether the text is another one than before. */
+static bool note_text(kedge_auth *auth, char hash[KEDGE_SHA256_HEX], const char *text)
 {
+    char before[KEDGE_SHA256_HEX];
+    memcpy(before, hash, sizeof before);
+    kedge_sha256_hex(kedge_bytes_of(text), hash);
+    if (strcmp(before, hash) == 0) return false;
+    atomic_fetch_add(&auth->generation, 1);
+    return true;
+}
+
+kedge_status kedge_auth_set_keys(kedge_auth *auth, const char *jwks, bool *changed,
+                                 kedge_error *error)
+{
+    *changed = false;
     jwks_t *all = NULL;
     jwks_t *usable = NULL;
     bool made = r_jwks_init(&all) == RHN_OK && r_jwks_init(&usable) == RHN_OK;
@@ -131,11 +151,33 @@ kedge_status kedge_auth_set_keys(kedge_auth *auth, const char *jwks, kedge_error
         jwks_t *before = auth->keys;
         auth->keys = usable;
         usable = before;
+        *changed = note_text(auth, auth->keys_hash, jwks);
         pthread_mutex_unlock(&auth->mutex);
     }
     if (all) r_jwks_free(all);
     if (usable) r_jwks_free(usable);
     return status;
+}
+
+kedge_status kedge_auth_set_revoked(kedge_auth *auth, const char *text, bool *changed,
+                                    kedge_error *error)
+{
+    *changed = false;
+    kedge_revoked *revoked = NULL;
+    kedge_status status = kedge_revoked_read(auth->environment->allocator, text, &revoked, error);
+    if (status != KEDGE_OK) return status;
+    pthread_mutex_lock(&auth->mutex);
+    kedge_revoked *before = auth->revoked;
+    auth->revoked = revoked;
+    *changed = note_text(auth, auth->revoked_hash, text);
+    pthread_mutex_unlock(&auth->mutex);
+    kedge_revoked_free(before);
+    return KEDGE_OK;
+}
+
+uint64_t kedge_auth_generation(kedge_auth *auth)
+{
+    return atomic_load(&auth->generation);
 }
 
 static kedge_status load_keys(kedge_auth *auth, const kedge_auth_options *options,
@@ -152,7 +194,8 @@ static kedge_status load_keys(kedge_auth *auth, const kedge_auth_options *option
         kedge_copy_text(options->environment->allocator, kedge_bytes_of(options->audience));
     if (!auth->issuer || !auth->audience) return kedge_fail_no_memory(error);
     if (r_global_init() != RHN_OK) return kedge_fail_no_memory(error);
-    kedge_status status = kedge_auth_set_keys(auth, options->jwks, error);
+    bool changed;
+    kedge_status status = kedge_auth_set_keys(auth, options->jwks, &changed, error);
     return status == KEDGE_OK ? parse_algorithms(auth, options->algorithms, error) : status;
 }
 
@@ -178,6 +221,7 @@ void kedge_auth_free(kedge_auth *auth)
     if (!auth) return;
     const kedge_allocator *allocator = auth->environment->allocator;
     if (auth->keys) r_jwks_free(auth->keys);
+    kedge_revoked_free(auth->revoked);
     pthread_mutex_destroy(&auth->mutex);
     kedge_release(allocator, auth->issuer);
     kedge_release(allocator, auth->audience);
@@ -278,6 +322,23 @@ static kedge_status copy_projects(const json_t *projects, kedge_auth_result *res
     return KEDGE_OK;
 }
 
+static kedge_status check_revoked(kedge_auth *auth, const json_t *claims,
+                                  const kedge_auth_result *result, kedge_error *error)
+{
+    const json_t *made = json_object_get(claims, "iat");
+    double made_s = json_is_number(made) ? json_number_value(made) : -1;
+    const kedge_revoked_token token = {
+        .id = json_string_value(json_object_get(claims, "jti")),
+        .user = result->user,
+        .organization = result->organization,
+        .made_s = made_s >= 0 && made_s <= TIME_MAX_S ? (int64_t)made_s : -1};
+    pthread_mutex_lock(&auth->mutex);
+    bool revoked = auth->revoked != NULL && kedge_revoked_has(auth->revoked, &token);
+    pthread_mutex_unlock(&auth->mutex);
+    if (revoked) return refuse(error, "token-revoked", "the token was revoked");
+    return KEDGE_OK;
+}
+
 static kedge_status read_claims(kedge_auth *auth, const json_t *claims, kedge_auth_result *result,
                                 kedge_error *error)
 {
@@ -306,7 +367,8 @@ static kedge_status read_claims(kedge_auth *auth, const json_t *claims, kedge_au
     if (strcmp(result->organization, "*") == 0 && !result->identity.admin) {
         return refuse(error, "token-invalid", "the organization * is for the role admin");
     }
-    return copy_projects(json_object_get(claims, "projects"), result, error);
+    status = copy_projects(json_object_get(claims, "projects"), result, error);
+    return status == KEDGE_OK ? check_revoked(auth, claims, result, error) : status;
 }
 
 static kedge_status check_token(kedge_auth *auth, const char *text, kedge_auth_result *result,
@@ -343,6 +405,7 @@ kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
                               kedge_auth_result *result, kedge_error *error)
 {
     memset(result, 0, sizeof *result);
+    result->generation = kedge_auth_generation(auth);
     result->identity.user = result->user;
     result->identity.role = result->role;
     if (auth->open) {

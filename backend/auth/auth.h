@@ -20,6 +20,7 @@ typedef struct kedge_auth_result {
     char organization[KEDGE_TOKEN_NAME_SIZE];
     char projects[KEDGE_TOKEN_PROJECTS_MAX][KEDGE_TOKEN_NAME_SIZE];
     const char *project_list[KEDGE_TOKEN_PROJECTS_MAX];
+    uint64_t generation;     /* of the keys and revoked tokens that it was checked with */
     int64_t expires_ms;      /* from then on the token is refused; INT64_MAX in open mode */
     kedge_identity identity; /* borrows from this struct: do not copy it away */
 } kedge_auth_result;
@@ -40,10 +41,18 @@ typedef struct kedge_auth kedge_auth;
 kedge_status kedge_auth_new(const kedge_auth_options *options, kedge_auth **auth,
                             kedge_error *error);
 void kedge_auth_free(kedge_auth *auth);
-/* Takes the keys of another key set from now on. With an error those of before stay. Any thread. */
-kedge_status kedge_auth_set_keys(kedge_auth *auth, const char *jwks, kedge_error *error);
+/* Takes the keys of another key set from now on. `changed` tells whether its text is another one
+ * than before. With an error the keys of before stay, and nothing has changed. Any thread. */
+kedge_status kedge_auth_set_keys(kedge_auth *auth, const char *jwks, bool *changed,
+                                 kedge_error *error);
+/* The same with a list of revoked tokens (revoked.h). */
+kedge_status kedge_auth_set_revoked(kedge_auth *auth, const char *revoked, bool *changed,
+                                    kedge_error *error);
+/* Another number after each change of the keys or of the revoked tokens: who was admitted under an
+ * earlier one may not be admitted any more. Any thread. */
+uint64_t kedge_auth_generation(kedge_auth *auth);
 /* `authorization` is the header's value, or NULL. KEDGE_UNAUTHORIZED with the code token-missing,
- * token-invalid or token-expired. Any thread. */
+ * token-invalid, token-expired or token-revoked. Any thread. */
 kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
                               kedge_auth_result *result, kedge_error *error);
 

@@ -3,6 +3,7 @@
 
 #include "backend/base/new_clients.h"
 #include "backend/http/consumers.h"
+#include "backend/http/key_source.h"
 #include "backend/http/server.h"
 
 #include "common/error.h"
@@ -13,14 +14,19 @@
 void kedge_server_arguments_print_help(FILE *out)
 {
     fputs("kedge-server (--data DIR | --table TABLE --bucket BUCKET) --listen HOST:PORT\n"
-          "             (--open | --jwks FILE --issuer I --audience A)\n"
+          "             (--open | --jwks FILE|URL --issuer I --audience A)\n"
           "\n",
           out);
     fputs(kedge_stores_help, out);
     fputs(
         "  --listen HOST:PORT  a numeric address; [ADDRESS]:PORT for IPv6; port 0: any free one\n"
         "  --open              no tokens: everybody on loopback may do everything\n"
-        "  --jwks FILE         public keys (RFC 7517) that sign the bearer tokens\n"
+        "  --jwks FILE|URL     public keys (RFC 7517) that sign the bearer tokens; a URL is "
+        "https,\n"
+        "                      or http on loopback\n"
+        "  --jwks-every SECONDS\n"
+        "                      how often a URL is read again; default 300\n"
+        "  --revoked FILE      tokens that are void before they expire\n"
         "  --issuer I, --audience A\n"
         "                      what the claims iss and aud must be\n"
         "  --algorithms LIST   accepted signatures; default RS256,PS256,ES256,EdDSA\n"
@@ -67,6 +73,8 @@ static const char **find_option(kedge_server_arguments *arguments, const char *n
     } options[] = {
         {"--listen", &arguments->listen},
         {"--jwks", &arguments->jwks},
+        {"--jwks-every", &arguments->jwks_every},
+        {"--revoked", &arguments->revoked},
         {"--issuer", &arguments->issuer},
         {"--audience", &arguments->audience},
         {"--algorithms", &arguments->algorithms},
@@ -133,11 +141,19 @@ kedge_status kedge_server_arguments_parse(int argc, char **argv, kedge_server_ar
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
                           "--tls-certificate and --tls-key go together");
     }
-    if (arguments->open &&
-        (arguments->jwks || arguments->issuer || arguments->audience || arguments->algorithms)) {
+    if (arguments->open && (arguments->jwks || arguments->issuer || arguments->audience ||
+                            arguments->algorithms || arguments->revoked)) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
-                          "--open takes no tokens: leave it out, or --jwks, --issuer, --audience "
-                          "and --algorithms");
+                          "--open takes no tokens: leave it out, or --jwks, --issuer, --audience, "
+                          "--algorithms and --revoked");
+    }
+    if (arguments->jwks_every && !(arguments->jwks && kedge_key_source_is_url(arguments->jwks))) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                          "--jwks-every is for a URL; a file is read again when it has changed");
+    }
+    if (arguments->jwks) {
+        status = kedge_key_source_check(arguments->jwks, error);
+        if (status != KEDGE_OK) return status;
     }
     arguments->origins.open = arguments->open;
     return kedge_cors_origins_check(&arguments->origins, error);
@@ -248,6 +264,7 @@ kedge_status kedge_server_arguments_read(const kedge_server_arguments *arguments
         .ping_s = KEDGE_SERVER_PING_S,
         .request_timeout_s = KEDGE_SERVER_REQUEST_TIMEOUT_S,
         .new_clients_per_minute = arguments->open ? 0 : KEDGE_NEW_CLIENTS_PER_MINUTE_DEFAULT,
+        .jwks_every_s = KEDGE_KEYS_EVERY_S_DEFAULT,
         .consumers = KEDGE_CONSUMERS_DEFAULT,
         .claim_bytes = KEDGE_QUEUED_CLAIM_BYTES,
         .visibility_s = KEDGE_CONSUMERS_VISIBILITY_S};
@@ -260,6 +277,7 @@ kedge_status kedge_server_arguments_read(const kedge_server_arguments *arguments
     } counts[] = {
         {"--new-clients-per-minute", arguments->new_clients, 0, KEDGE_NEW_CLIENTS_PER_MINUTE_MAX,
          &settings->new_clients_per_minute},
+        {"--jwks-every", arguments->jwks_every, 1, KEDGE_KEYS_EVERY_S_MAX, &settings->jwks_every_s},
         {"--workers", arguments->workers, 1, KEDGE_WORKERS_MAX, &settings->workers},
         {"--request-timeout", arguments->request_timeout, 1, 3600, &settings->request_timeout_s},
         {"--ping", arguments->ping, 1, KEDGE_SERVER_PING_S, &settings->ping_s},

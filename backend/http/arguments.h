@@ -16,6 +16,8 @@ typedef struct kedge_server_arguments {
     kedge_stores_options stores;
     const char *listen;
     const char *jwks;
+    const char *jwks_every;
+    const char *revoked;
     const char *issuer;
     const char *audience;
     const char *algorithms;
@@ -51,7 +53,8 @@ typedef struct kedge_server_settings {
     uint32_t ping_s;
     uint32_t request_timeout_s;
     uint32_t new_clients_per_minute; /* 0: no limit */
-    uint32_t consumers;              /* these three in queued mode */
+    uint32_t jwks_every_s;
+    uint32_t consumers; /* these three in queued mode */
     uint32_t claim_bytes;
     uint32_t visibility_s;
     kedge_budget_limits budgets;

@@ -182,6 +182,7 @@ static bool redeem(event_call *call, kedge_bytes ticket, kedge_budget_owner *own
 {
     kedge_auth_result *who = call->exchange->who;
     kedge_ticket_grant grant;
+    who->generation = kedge_auth_generation(call->exchange->context->auth);
     if (!kedge_tickets_redeem(call->exchange->context->tickets, kedge_bytes_of(call->scope), ticket,
                               &grant)) {
         kedge_exchange_problem(call->exchange, 401, "token-invalid",
@@ -195,6 +196,17 @@ static bool redeem(event_call *call, kedge_bytes ticket, kedge_budget_owner *own
     who->identity.role = who->role;
     who->identity.organization = who->organization;
     return true;
+}
+
+/* Its token may have been revoked after it was checked, and after all streams were ended. */
+static void refuse_changed(event_call *call)
+{
+    kedge_exchange *exchange = call->exchange;
+    if (exchange->stream) kedge_event_stream_free(exchange->stream);
+    exchange->stream = NULL;
+    kedge_exchange_problem(exchange, 503, "unavailable",
+                           "the keys of the server have changed meanwhile; try again");
+    exchange->response.retry_after_s = 1;
 }
 
 kedge_ticket_state kedge_exchange_redeem(kedge_exchange *exchange, kedge_bytes path,
@@ -226,5 +238,7 @@ bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend,
     } else {
         issue_ticket(&call);
     }
+    if (call.who->generation != kedge_auth_generation(exchange->context->auth))
+        refuse_changed(&call);
     return true;
 }

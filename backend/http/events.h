@@ -45,7 +45,7 @@ void kedge_event_stream_free(kedge_event_stream *stream);
 
 void kedge_events_committed(kedge_events *events, const kedge_event_scope *scope, int64_t version);
 void kedge_events_ping(kedge_events *events);
-/* Ends the streams whose token has expired. */
+/* Ends the streams whose token has expired by then; INT64_MAX: all that there are. */
 void kedge_events_expire(kedge_events *events, int64_t now_ms);
 /* Ends all streams, also those that subscribe later. */
 void kedge_events_close(kedge_events *events);

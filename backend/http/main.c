@@ -5,12 +5,13 @@
 #include "backend/effects/apply.h"
 #include "backend/front/builtins.h"
 #include "backend/front/failures.h"
-#include "backend/front/file.h"
 #include "backend/http/arguments.h"
 #include "backend/http/consumers.h"
 #include "backend/http/followers.h"
+#include "backend/http/key_source.h"
 #include "backend/http/server.h"
 #include "backend/http/signals.h"
+#include "backend/http/tls.h"
 #include "backend/plugin/plugin.h"
 #include "backend/stores/stores.h"
 
@@ -28,8 +29,8 @@
 typedef struct kedge_service {
     kedge_environment environment;
     kedge_logger log;
-    char *certificate;
-    char *key;
+    kedge_reload_options reloads;
+    kedge_reload *reload;
     kedge_stores *stores;
     kedge_plugin *plugin;
     kedge_registry *registry;
@@ -46,7 +47,7 @@ static kedge_status open_auth(kedge_service *service, const kedge_server_argumen
     char *jwks = NULL;
     kedge_status status = KEDGE_OK;
     if (arguments->jwks) {
-        status = kedge_file_read(service->environment.allocator, arguments->jwks, &jwks, error);
+        status = kedge_key_source_read(&service->environment, arguments->jwks, NULL, &jwks, error);
     }
     kedge_auth_options options = {
         .environment = &service->environment,
@@ -58,7 +59,10 @@ static kedge_status open_auth(kedge_service *service, const kedge_server_argumen
     };
     if (status == KEDGE_OK) status = kedge_auth_new(&options, &service->auth, error);
     kedge_release(service->environment.allocator, jwks);
-    return status;
+    service->reloads.auth = service->auth;
+    if (status != KEDGE_OK || !arguments->revoked) return status;
+    bool changed;
+    return kedge_reload_read_revoked(&service->reloads, &changed, error);
 }
 
 static kedge_status open_registry(kedge_service *service, const kedge_server_arguments *arguments,
@@ -87,26 +91,22 @@ static void write_metrics(void *context, kedge_buffer *out)
     kedge_service *service = context;
     if (service->consumers) kedge_consumers_write_metrics(service->consumers, out);
     if (service->followers) kedge_followers_write_metrics(service->followers, out);
+    if (service->reload) kedge_reload_write_metrics(service->reload, out);
     kedge_stores_write_metrics(service->stores, out);
 }
 
 static kedge_status open_server(kedge_service *service, kedge_server_arguments *arguments,
                                 const kedge_server_settings *settings, kedge_error *error)
 {
-    const kedge_allocator *allocator = service->environment.allocator;
-    kedge_status status = KEDGE_OK;
     if (arguments->certificate) {
-        status = kedge_file_read(allocator, arguments->certificate, &service->certificate, error);
-        if (status == KEDGE_OK)
-            status = kedge_file_read(allocator, arguments->key, &service->key, error);
+        kedge_status status = kedge_reload_read_certificate(&service->reloads, error);
+        if (status != KEDGE_OK) return status;
     }
-    if (status != KEDGE_OK) return status;
     kedge_server_options options = {
         .environment = &service->environment,
         .address = settings->address,
         .port = settings->port,
-        .tls_certificate = service->certificate,
-        .tls_key = service->key,
+        .tls = arguments->certificate != NULL,
         .worker_count = settings->workers,
         .request_timeout_s = settings->request_timeout_s,
         .ping_s = settings->ping_s,
@@ -201,12 +201,35 @@ static kedge_status open_backend(kedge_service *service, const kedge_server_argu
     return status;
 }
 
+static void end_streams(void *context)
+{
+    kedge_service *service = context;
+    kedge_server_end_streams(service->server);
+}
+
+static void describe_reloads(kedge_service *service, const kedge_server_arguments *arguments,
+                             const kedge_server_settings *settings)
+{
+    service->reloads = (kedge_reload_options){
+        .environment = &service->environment,
+        .log = &service->log,
+        .jwks = arguments->jwks,
+        .jwks_every_ms = (int64_t)settings->jwks_every_s * 1000,
+        .revoked = arguments->revoked,
+        .certificate = arguments->certificate,
+        .key = arguments->key,
+        .changed = end_streams,
+        .context = service,
+    };
+}
+
 static kedge_status start(kedge_service *service, kedge_server_arguments *arguments,
                           kedge_error *error)
 {
     kedge_server_settings settings;
     const char *address = settings.address;
     kedge_status status = kedge_server_arguments_read(arguments, &settings, error);
+    if (status == KEDGE_OK) describe_reloads(service, arguments, &settings);
     if (status == KEDGE_OK) status = open_auth(service, arguments, error);
     if (status == KEDGE_OK) status = open_registry(service, arguments, error);
     arguments->stores.changes_of = KEDGE_EFFECTS_PARTITIONS;
@@ -217,6 +240,7 @@ static kedge_status start(kedge_service *service, kedge_server_arguments *argume
     if (status == KEDGE_OK) status = open_queue(service, &settings, error);
     if (status == KEDGE_OK) status = open_followers(service, arguments, error);
     if (status == KEDGE_OK) status = open_server(service, arguments, &settings, error);
+    if (status == KEDGE_OK) status = kedge_reload_start(&service->reloads, &service->reload, error);
     if (status == KEDGE_OK) status = open_backend(service, arguments, &settings, error);
     if (status != KEDGE_OK) return status;
     kedge_error warning = {0};
@@ -239,6 +263,7 @@ static kedge_status start(kedge_service *service, kedge_server_arguments *argume
 
 static void stop(kedge_service *service)
 {
+    kedge_reload_stop(service->reload);
     kedge_consumers_stop(service->consumers);
     kedge_followers_stop(service->followers);
     kedge_server_stop(service->server);
@@ -249,8 +274,7 @@ static void stop(kedge_service *service)
     kedge_plugin_stop(service->plugin);
     kedge_stores_close(service->stores);
     kedge_auth_free(service->auth);
-    kedge_release(service->environment.allocator, service->certificate);
-    kedge_release(service->environment.allocator, service->key);
+    kedge_tls_unload();
 }
 
 int main(int argc, char **argv)
@@ -292,9 +316,7 @@ int main(int argc, char **argv)
         stop(&service);
         return status == KEDGE_INVALID_ARGUMENT ? 2 : 1;
     }
-    const kedge_signals_keys keys = {&service.environment, service.auth, arguments.jwks,
-                                     &service.log};
-    int signal_number = kedge_signals_await_stop(&keys);
+    int signal_number = kedge_signals_await_stop(service.reload);
     kedge_logger_write(&service.log, KEDGE_LOGGER_INFO, "stopping", "signal",
                        strsignal(signal_number), NULL);
     stop(&service);

@@ -2,6 +2,7 @@
 #include "backend/front/failures.h"
 #include "backend/http/exchange.h"
 #include "backend/http/receive.h"
+#include "backend/http/tls.h"
 
 #include "common/error.h"
 
@@ -201,20 +202,18 @@ static kedge_status start_daemon(kedge_server *server, const kedge_server_option
     if (status != KEDGE_OK) return status;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
     if (address.ss_family == AF_INET6) flags |= MHD_USE_IPv6;
-    struct MHD_OptionItem tls[] = {{MHD_OPTION_END, 0, NULL}, {0}, {0}, {0}};
-    if (options->tls_certificate) {
+    struct MHD_OptionItem tls[] = {{MHD_OPTION_END, 0, NULL}, {0}, {0}};
+    if (options->tls) {
         flags |= MHD_USE_TLS;
-        tls[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0,
-                                         (void *)(uintptr_t)options->tls_certificate};
-        tls[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0,
-                                         (void *)(uintptr_t)options->tls_key};
-        tls[2] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
+        tls[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK2, 0,
+                                         (void *)(uintptr_t)kedge_tls_retrieve};
+        tls[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
                                          (void *)(uintptr_t)TLS_PRIORITIES};
-        tls[3] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+        tls[2] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
     }
     kedge_exchange_context *context = &server->context;
     unsigned connections_max = count_connections(options->log);
-    if (!open_connections(context, options->budgets, connections_max, options->tls_certificate))
+    if (!open_connections(context, options->budgets, connections_max, options->tls))
         return kedge_fail_no_memory(error);
     errno = 0;
     server->daemon = MHD_start_daemon(
@@ -228,7 +227,7 @@ static kedge_status start_daemon(kedge_server *server, const kedge_server_option
     if (server->daemon) return KEDGE_OK;
     return kedge_fail(error, KEDGE_IO, "listen-failed", "cannot listen on %s port %u: %s",
                       options->address, options->port,
-                      errno ? strerror(errno) : "libmicrohttpd refused (certificate or key?)");
+                      errno ? strerror(errno) : "libmicrohttpd refused");
 }
 
 kedge_status kedge_server_start(const kedge_server_options *options, kedge_server **server,
@@ -299,6 +298,12 @@ void kedge_server_appended(void *server, kedge_bytes organization, kedge_bytes p
     kedge_event_scope scope = {organization, project, log};
     atomic_fetch_add(&context->metrics.appends, 1);
     kedge_events_committed(context->events, &scope, number);
+}
+
+void kedge_server_end_streams(kedge_server *server)
+{
+    kedge_tickets_clear(server->context.tickets);
+    kedge_events_expire(server->context.events, INT64_MAX);
 }
 
 void kedge_server_failed(void *server, const kedge_background_failure *failure)

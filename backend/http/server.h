@@ -13,7 +13,8 @@
  *   tickets.c       one-use tickets for a browser's EventSource
  *   metrics.c       counters as Prometheus text
  *   arguments.c     the command line
- *   signals.c       what stops the server, and what makes it read its keys again
+ *   signals.c       what stops the server, and what makes it read again what may have changed
+ *   reload.c        reads it again: keys (key_source.c), revoked tokens, the certificate (tls.c)
  *   main.c          opens the ports and starts all of it
  *
  * Who asks is told by backend/auth; what every front end does with a request and a response stands
@@ -53,10 +54,9 @@
 
 typedef struct kedge_server_options {
     const kedge_environment *environment;
-    const char *address;         /* numeric IPv4 or IPv6 address */
-    uint16_t port;               /* 0: the system picks one */
-    const char *tls_certificate; /* PEM text; NULL: plain HTTP */
-    const char *tls_key;
+    const char *address; /* numeric IPv4 or IPv6 address */
+    uint16_t port;       /* 0: the system picks one */
+    bool tls;            /* with the certificate of tls.h; otherwise plain HTTP */
     uint32_t worker_count;
     uint32_t request_timeout_s; /* KEDGE_SERVER_REQUEST_TIMEOUT_S, or what the operator wants */
     uint32_t ping_s;            /* KEDGE_SERVER_PING_S, or less for an impatient proxy */
@@ -90,6 +90,9 @@ void kedge_server_appended(void *server, kedge_bytes organization, kedge_bytes p
 bool kedge_server_later(void *server, void (*run)(void *argument), void *argument);
 /* The backend's `failed`, with the server as its context: counts the failure and logs it. */
 void kedge_server_failed(void *server, const kedge_background_failure *failure);
+/* Ends all event streams and voids all tickets: their tokens may not be good any more. Whose are
+ * opens new ones. Any thread. */
+void kedge_server_end_streams(kedge_server *server);
 /* Stops listening, finishes what runs, ends the streams, frees. */
 void kedge_server_stop(kedge_server *server);
 

@@ -107,6 +107,13 @@ bool kedge_tickets_issue(kedge_tickets *tickets, const kedge_budget_limits *limi
     return row != NULL;
 }
 
+void kedge_tickets_clear(kedge_tickets *tickets)
+{
+    pthread_mutex_lock(&tickets->mutex);
+    memset(tickets->rows, 0, sizeof tickets->rows);
+    pthread_mutex_unlock(&tickets->mutex);
+}
+
 bool kedge_tickets_redeem(kedge_tickets *tickets, kedge_bytes scope, kedge_bytes ticket,
                           kedge_ticket_grant *grant)
 {

@@ -30,7 +30,7 @@ mkdir "$work/packages"
 for folder in $(pkg-config --variable pc_path pkg-config | tr : ' '); do
     for file in "$folder"/*.pc; do
         case ${file##*/} in
-        cmocka.pc | libmicrohttpd.pc | librhonabwy.pc | jansson.pc | '*.pc') ;;
+        cmocka.pc | libmicrohttpd.pc | gnutls.pc | librhonabwy.pc | jansson.pc | '*.pc') ;;
         *) ln -sf "$file" "$work/packages/" ;;
         esac
     done

@@ -300,6 +300,7 @@ static char *set_of(jwk_t *key, const char *property, const char *value)
 static void test_a_key_is_used_for_nothing_but_what_it_says(void **state)
 {
     (void)state;
+    bool changed;
     static const struct {
         const char *property;
         const char *value;
@@ -319,7 +320,7 @@ static void test_a_key_is_used_for_nothing_but_what_it_says(void **state)
         kedge_auth_result result;
         kedge_error error = {0};
         char *set = set_of(public_key, cases[i].property, cases[i].value);
-        assert_int_equal(kedge_auth_set_keys(auth, set, &error), cases[i].loaded);
+        assert_int_equal(kedge_auth_set_keys(auth, set, &changed, &error), cases[i].loaded);
         free(set);
         if (cases[i].loaded != KEDGE_OK) {
             assert_string_equal(error.code, "jwks-invalid");
@@ -336,6 +337,7 @@ static void test_a_key_is_used_for_nothing_but_what_it_says(void **state)
 static void test_a_short_rsa_key_refuses_the_key_set(void **state)
 {
     (void)state;
+    bool changed;
     jwk_t *private_key = NULL, *short_key = NULL;
     kedge_error error = {0};
     kedge_auth *auth = make_auth(NULL);
@@ -344,7 +346,7 @@ static void test_a_short_rsa_key_refuses_the_key_set(void **state)
     assert_int_equal(r_jwk_generate_key_pair(private_key, short_key, R_KEY_TYPE_RSA, 1024, "short"),
                      RHN_OK);
     char *set = set_of(short_key, NULL, NULL);
-    assert_int_equal(kedge_auth_set_keys(auth, set, &error), KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(kedge_auth_set_keys(auth, set, &changed, &error), KEDGE_INVALID_ARGUMENT);
     assert_string_equal(error.message,
                         "the RSA key \"short\" of the key set has 1024 bits; at least "
                         "2048 are needed");
@@ -357,21 +359,109 @@ static void test_a_short_rsa_key_refuses_the_key_set(void **state)
 static void test_other_keys_count_from_when_they_are_set(void **state)
 {
     (void)state;
+    bool changed;
     kedge_auth_result result;
     kedge_error error = {0};
     kedge_auth *auth = make_auth(NULL);
     char *old = make_token("{}", signing_key, R_JWA_ALG_ES256);
     char *new = make_token("{}", stranger_key, R_JWA_ALG_ES256);
     char *set = set_of(stranger_public, NULL, NULL);
-    assert_int_equal(kedge_auth_set_keys(auth, "{\"keys\":[]}", &error), KEDGE_INVALID_ARGUMENT);
-    assert_int_equal(kedge_auth_set_keys(auth, "<html>", &error), KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(kedge_auth_set_keys(auth, "{\"keys\":[]}", &changed, &error),
+                     KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(kedge_auth_set_keys(auth, "<html>", &changed, &error), KEDGE_INVALID_ARGUMENT);
+    assert_false(changed);
     assert_int_equal(check(auth, old, &result, &error), KEDGE_OK);
-    assert_int_equal(kedge_auth_set_keys(auth, set, &error), KEDGE_OK);
+    uint64_t generation = kedge_auth_generation(auth);
+    assert_int_equal(kedge_auth_set_keys(auth, set, &changed, &error), KEDGE_OK);
+    assert_true(changed);
+    assert_int_not_equal(kedge_auth_generation(auth), generation);
+    generation = kedge_auth_generation(auth);
+    assert_int_equal(kedge_auth_set_keys(auth, set, &changed, &error), KEDGE_OK);
+    assert_false(changed);
+    assert_int_equal(kedge_auth_generation(auth), generation);
     assert_int_equal(check(auth, old, &result, &error), KEDGE_UNAUTHORIZED);
     assert_int_equal(check(auth, new, &result, &error), KEDGE_OK);
     free(set);
     r_free(old);
     r_free(new);
+    kedge_auth_free(auth);
+}
+
+static void test_a_revoked_token_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        const char *claims;
+        bool refused;
+    } cases[] = {
+        {"{}", "{\"jti\":\"a\"}", false},
+        {"{\"tokens\":[\"c\",\"b\",\"a\"]}", "{\"jti\":\"a\"}", true},
+        {"{\"tokens\":[\"c\",\"b\",\"a\"]}", "{\"jti\":\"ab\"}", false},
+        {"{\"tokens\":[\"a\"]}", "{}", false},
+        {"{\"users\":[{\"user\":\"u1\",\"before\":1000}]}", "{\"iat\":999}", true},
+        {"{\"users\":[{\"user\":\"u1\",\"before\":1000}]}", "{\"iat\":999.5}", true},
+        {"{\"users\":[{\"user\":\"u1\",\"before\":1000}]}", "{\"iat\":1000}", false},
+        {"{\"users\":[{\"user\":\"u1\",\"before\":1000}]}", "{}", true},
+        {"{\"users\":[{\"user\":\"u1\",\"before\":1000}]}", "{\"iat\":1e300}", true},
+        {"{\"users\":[{\"user\":\"u1\",\"before\":1000}]}", "{\"iat\":\"2000\"}", true},
+        {"{\"users\":[{\"user\":\"u2\",\"before\":1000},{\"user\":\"u0\",\"before\":1000}]}", "{}",
+         false},
+        {"{\"users\":[{\"user\":\"u1\",\"organization\":\"other\",\"before\":1000}]}", "{}", false},
+        {"{\"users\":[{\"user\":\"u1\",\"organization\":\"other\",\"before\":1000},"
+         "{\"user\":\"u1\",\"organization\":\"acme\",\"before\":1000}]}",
+         "{}", true},
+    };
+    kedge_auth *auth = make_auth(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool changed;
+        kedge_auth_result result;
+        kedge_error error = {0};
+        char *token = make_token(cases[i].claims, signing_key, R_JWA_ALG_ES256);
+        assert_int_equal(kedge_auth_set_revoked(auth, cases[i].list, &changed, &error), KEDGE_OK);
+        kedge_status status = check(auth, token, &result, &error);
+        assert_int_equal(status, cases[i].refused ? KEDGE_UNAUTHORIZED : KEDGE_OK);
+        if (cases[i].refused) assert_string_equal(error.code, "token-revoked");
+        r_free(token);
+    }
+    kedge_auth_free(auth);
+}
+
+static void test_a_wrong_list_of_revoked_tokens_leaves_the_one_of_before(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "",
+        "[]",
+        "{\"tokens\":[\"a\"]",
+        "{\"token\":[\"a\"]}",
+        "{\"tokens\":\"a\"}",
+        "{\"tokens\":[1]}",
+        "{\"tokens\":[],\"tokens\":[]}",
+        "{\"users\":{}}",
+        "{\"users\":[\"u1\"]}",
+        "{\"users\":[{\"user\":\"u1\"}]}",
+        "{\"users\":[{\"before\":1}]}",
+        "{\"users\":[{\"user\":\"u1\",\"before\":-1}]}",
+        "{\"users\":[{\"user\":\"u1\",\"before\":\"now\"}]}",
+        "{\"users\":[{\"user\":\"u1\",\"before\":1,\"org\":\"acme\"}]}",
+        "{\"users\":[{\"user\":\"u1\",\"before\":1,\"organization\":1}]}",
+    };
+    bool changed;
+    kedge_auth_result result;
+    kedge_error error = {0};
+    kedge_auth *auth = make_auth(NULL);
+    char *token = make_token("{\"jti\":\"a\"}", signing_key, R_JWA_ALG_ES256);
+    assert_int_equal(kedge_auth_set_revoked(auth, "{\"tokens\":[\"a\"]}", &changed, &error),
+                     KEDGE_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(kedge_auth_set_revoked(auth, wrong[i], &changed, &error),
+                         KEDGE_INVALID_ARGUMENT);
+        assert_string_equal(error.code, "revoked-invalid");
+        assert_false(changed);
+        assert_int_equal(check(auth, token, &result, &error), KEDGE_UNAUTHORIZED);
+    }
+    r_free(token);
     kedge_auth_free(auth);
 }
 
@@ -409,6 +499,8 @@ int main(void)
         cmocka_unit_test(test_a_key_is_used_for_nothing_but_what_it_says),
         cmocka_unit_test(test_a_short_rsa_key_refuses_the_key_set),
         cmocka_unit_test(test_other_keys_count_from_when_they_are_set),
+        cmocka_unit_test(test_a_revoked_token_is_refused),
+        cmocka_unit_test(test_a_wrong_list_of_revoked_tokens_leaves_the_one_of_before),
         cmocka_unit_test(test_a_token_without_its_scheme_is_refused),
         cmocka_unit_test(test_wrong_options_are_named),
     };

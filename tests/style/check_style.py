@@ -52,7 +52,7 @@ ARROWS = {
     "backend/auth": ["common", "backend/base"],
     "backend/front": ["common", "mutate", "backend/ports", "backend/base", "backend/log", "backend/effects", "backend/api",
                       "backend/queued"],
-    "backend/http": ["common", "wire", "mutate", "backend/ports", "backend/base", "backend/log", "backend/effects",
+    "backend/http": ["common", "wire", "http", "mutate", "backend/ports", "backend/base", "backend/log", "backend/effects",
                      "backend/api", "backend/queued", "backend/embedded", "backend/auth", "backend/front",
                      "backend/plugin", "backend/stores"],
     "backend/lambda": ["common", "wire", "http", "mutate", "backend/ports", "backend/base", "backend/log",
