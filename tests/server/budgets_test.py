@@ -16,6 +16,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 from peers import MIB, SLOWER, Server, ends, pull_body, push_body, put, read_until, run_tests, wait_for
+from server_tokens_test import Client
 from tokens import make_keys, make_token
 
 HEALTH = b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -287,6 +288,41 @@ class Budgets(unittest.TestCase):
                                    .replace(b"Content-Length: 0\r\n", b"") + b"5\r\nhello\r\n")
             self.assertTrue(read_until(chunked, b"}").startswith(b"HTTP/1.1 401 "))
         self.assertEqual(self.server.metric("kedge_held_bytes"), 0)
+
+    @unittest.skipIf(SLOWER > 1, "a sanitizer needs memory of its own")
+    def test_small_bodies_without_a_good_token_take_no_memory(self):
+        self.start()
+        heads = {path: request(method, path, None, b" " * 65000)[:-65000]
+                 for method, path in (("POST", base("acme") + "/push"), ("OPTIONS", base("acme")), ("GET", "/v1/limits"))}
+        peers = [self.connect(head) for head in heads.values() for _ in range(250)]
+        wait_for(lambda: self.server.metric("kedge_stranger_connections") >= len(peers))
+        before = self.server.memory()
+        for raw in peers:
+            raw.sendall(b" " * 60000)
+        for raw in peers:
+            raw.sendall(b" " * 5000)
+            self.assertTrue(read_until(raw, b"\r\n\r\n").startswith(b"HTTP/1.1 "))
+        self.assertLess(self.server.memory("VmHWM") - before, len(peers) * 40000)  # 32 KiB of them are the connection's
+
+    @unittest.skipIf(SLOWER > 1, "the library has a sanitizer, which Python has not")
+    def test_libkedge_waits_as_long_as_it_is_told_and_then_syncs(self):
+        self.start("user_requests_per_second=2", options=("--log-level", "debug"))
+        text = self.token("acme", "u")["Authorization"].removeprefix("Bearer ")
+        client = Client(self.root / "client", self.server.port, "p", lambda: text, False)
+        for _ in range(6):
+            client.put()
+            client.check(client.sync())
+        client.close()
+        lines = [json.loads(line) for line in self.server.logged().splitlines()]
+        answered = [line for line in lines if line["event"] == "answered" and line["method"] in ("POST", "GET")]
+        refused = 0
+        for path in (base("acme") + "/push", base("acme") + "/pull"):
+            asked = [line for line in answered if line["path"] == path]
+            for one, two in zip(asked, asked[1:]):
+                if one["status"] == 429:
+                    refused += 1
+                    self.assertGreaterEqual(two["time"] - one["time"], 990, (one, two))
+        self.assertGreaterEqual(refused, 1)
 
 
 def send_all(raw, data):
