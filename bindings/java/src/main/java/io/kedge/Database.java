@@ -18,7 +18,7 @@ import java.util.function.LongFunction;
 public final class Database implements AutoCloseable {
     private static final Duration USUAL_TIMEOUT = Duration.ofSeconds(30);
 
-    private final DatabaseHandle handle;
+    final DatabaseHandle handle;
     private final Forgotten forgotten;
     // C knows both weakly, so they are held here.
     @SuppressWarnings({"unused", "FieldCanBeLocal"})

@@ -1,9 +1,6 @@
 /* A mutator of an app, as C calls it. */
 package io.kedge;
 
-import java.util.logging.Level;
-import java.util.logging.Logger;
-
 /** A mutator with its name and its version. */
 final class NamedMutator {
     final String name;
@@ -37,14 +34,13 @@ final class NamedMutator {
     private int refuse(Transaction transaction, Throwable thrown, long error) {
         Status status = Status.REJECTED;
         String code = "mutator-failed";
-        String sentence = String.valueOf(thrown).replace('\0', ' ');
+        String sentence = ("the mutator " + name + " has thrown " + thrown).replace('\0', ' ');
         if (thrown instanceof KedgeException && transaction.hasFailedWith(thrown)) {
             status = ((KedgeException) thrown).status();
             code = ((KedgeException) thrown).code();
             sentence = ((KedgeException) thrown).sentence();
         } else {
-            Logger.getLogger("io.kedge").log(Level.WARNING,
-                    "the mutator " + name + " has thrown", thrown);
+            Callbacks.log("the mutator " + name + " has thrown", thrown);
         }
         return Native.refuse(error, status.ordinal(), code.getBytes(Texts.UTF_8),
                 sentence.getBytes(Texts.UTF_8));

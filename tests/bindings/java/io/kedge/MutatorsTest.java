@@ -1,0 +1,188 @@
+/* Mutators in Java: what they see, and how they fail. */
+package io.kedge;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class MutatorsTest extends Case {
+    private Database with(Mutator mutator) {
+        return opened(builder("copy").user("ann").clientMutator("test", mutator));
+    }
+
+    private static int depth(int of) {
+        return depth(of + 1) + 1;
+    }
+
+    @Test
+    void a_mutator_uses_all_of_a_transaction() {
+        Database db = with((tx, args) -> {
+            int number = 0;
+            for (Item item : tx.items("notes", Json.text(args, "after"))) {
+                assertEquals("{\"text\":\"x\"}", item.json());
+                tx.put("seen", item.id(), item.bytes()); // writing between the steps
+                number++;
+            }
+            tx.put("counts", "notes", Json.object("number", number, "texts", Json.array()));
+            tx.merge("counts", "notes", Json.object("by", tx.caller().user()));
+            tx.patch("counts", "notes", Json.array(
+                    Json.object("op", "add", "path", "/texts/-", "value", "\u00fc")));
+            tx.call("kedge.increment", Json.object("collection", "counts", "id", "notes",
+                    "add", Json.object("number", 10)));
+            tx.delete("counts", "none");
+            assertTrue(tx.find("counts", "none").isEmpty());
+            assertTrue(tx.findProject().isEmpty());
+            assertThrows(KedgeException.NotFound.class, tx::getProject);
+            tx.putProject(Json.object("is", "set"));
+            assertEquals("{\"is\":\"set\"}", tx.getProject());
+        });
+        for (int i = 1; i <= 3; i++) {
+            db.mutate("kedge.put", note("" + i, "x"));
+        }
+        db.mutate("test", Json.object("after", "1"));
+        assertEquals("{\"by\":\"ann\",\"number\":12,\"texts\":[\"\u00fc\"]}",
+                db.get("counts", "notes"));
+        assertEquals(2, db.scan("seen").stream().count());
+        assertEquals("{\"is\":\"set\"}", db.getProject());
+    }
+
+    @Test
+    void one_that_throws_rejects_its_edit_with_the_cause() {
+        List<Throwable> throwable = List.of(new IllegalStateException("by mistake"),
+                new IOException("checked"), new AssertionError("an error"),
+                new OutOfMemoryError("not really"), new IllegalStateException("\ud800 \0 half"),
+                new KedgeException.NotFound("own", "made by the app"),
+                new IllegalStateException("\u00fc".repeat(300)));
+        for (int i = 0; i < throwable.size(); i++) {
+            Throwable each = throwable.get(i);
+            Database db = opened(builder("copy" + i).clientMutator("test", (tx, args) -> {
+                tx.put("notes", "left", "1");
+                MutatorsTest.<RuntimeException>sneak(each);
+            }));
+            KedgeException.Rejected failure = refused(KedgeException.Rejected.class,
+                    "mutator-failed", () -> db.mutate("test", "1"));
+            assertEquals(each, failure.getCause());
+            assertTrue(failure.sentence().contains(each.getClass().getName()));
+            assertTrue(failure.sentence().indexOf('\ufffd') < 0, failure.sentence());
+            assertTrue(db.find("notes", "left").isEmpty());
+            assertEquals(1, db.mutate("kedge.put", NOTE));
+        }
+    }
+
+    @SuppressWarnings("unchecked") // the compiler shall not know what is thrown
+    private static <T extends Throwable> void sneak(Throwable thrown) throws T {
+        throw (T) thrown;
+    }
+
+    @Test
+    void one_that_recurses_without_end_rejects_its_edit() {
+        Database db = with((tx, args) -> tx.put("notes", "1", "" + depth(0)));
+        KedgeException failure = refused(KedgeException.Rejected.class, "mutator-failed",
+                () -> db.mutate("test", "1"));
+        assertInstanceOf(StackOverflowError.class, failure.getCause());
+    }
+
+    @Test
+    void one_that_writes_nonsense_is_rejected() {
+        List<Mutator> mutators = List.of((tx, args) -> tx.put("notes", "left", "{"),
+                (tx, args) -> tx.put("notes", "left", new byte[] {(byte) 0xc3}),
+                (tx, args) -> tx.put("no name", "left", "1"),
+                (tx, args) -> tx.put("notes", "left", (Json) null),
+                (tx, args) -> tx.putProject("[]"),
+                (tx, args) -> tx.merge("notes", "left", Json.of("{nonsense")),
+                (tx, args) -> tx.call("kedge.none", Json.object()),
+                (tx, args) -> tx.put("notes", "\ud800", "1"),
+                (tx, args) -> tx.put(null, null, "1"),
+                (tx, args) -> tx.reject("No Code!", "a message"),
+                (tx, args) -> tx.reject("code", "a\0message"),
+                (tx, args) -> tx.get("notes", "none"));
+        for (int i = 0; i < mutators.size(); i++) {
+            Database db = opened(builder("copy" + i).clientMutator("test", mutators.get(i)));
+            if (i == 3) { // null is JSON
+                db.mutate("test", "1");
+                assertEquals("null", db.get("notes", "left"));
+                continue;
+            }
+            int number = i;
+            assertThrows(KedgeException.Rejected.class, () -> db.mutate("test", "1"),
+                    () -> "mutator " + number);
+            assertTrue(db.find("notes", "left").isEmpty());
+        }
+    }
+
+    @Test
+    void what_a_mutator_catches_does_no_harm() {
+        Database db = with((tx, args) -> {
+            try {
+                tx.get("notes", "none");
+            } catch (KedgeException.NotFound none) {
+                tx.put("notes", "made", "1");
+            }
+        });
+        db.mutate("test", "1");
+        assertEquals("1", db.get("notes", "made"));
+    }
+
+    @Test
+    void a_transaction_ends_with_its_mutator_and_belongs_to_its_thread() {
+        List<Transaction> kept = new ArrayList<>();
+        List<KedgeException> thrown = new ArrayList<>();
+        Database db = with((tx, args) -> {
+            kept.add(tx);
+            Thread other = new Thread(() -> {
+                try {
+                    tx.put("notes", "1", "1");
+                } catch (KedgeException failure) {
+                    thrown.add(failure);
+                }
+            });
+            other.start();
+            other.join();
+        });
+        db.mutate("test", "1");
+        assertEquals("wrong-thread", thrown.get(0).code());
+        Transaction tx = kept.get(0);
+        refused(KedgeException.Closed.class, "closed", () -> tx.put("notes", "1", "1"));
+        refused(KedgeException.Closed.class, "closed", tx::caller);
+        refused(KedgeException.Closed.class, "closed", () -> tx.items("notes").iterator().next());
+    }
+
+    @Test
+    void a_mutator_may_not_use_or_close_the_database() {
+        Database[] outside = new Database[1];
+        List<Mutator> mutators = List.of((tx, args) -> outside[0].get("notes", "1"),
+                (tx, args) -> outside[0].mutate("kedge.put", NOTE),
+                (tx, args) -> outside[0].close());
+        for (int i = 0; i < mutators.size(); i++) {
+            outside[0] = opened(builder("copy" + i).clientMutator("test", mutators.get(i)));
+            KedgeException failure = refused(KedgeException.Rejected.class, "mutator-failed",
+                    () -> outside[0].mutate("test", "1"));
+            assertEquals("called-back", ((KedgeException) failure.getCause()).code());
+        }
+    }
+
+    @Test
+    void mutators_of_a_log_project_and_of_a_batch_run_in_the_transaction() {
+        Database db = with((tx, args) -> tx.putProject(Json.object("signed",
+                tx.findProject().map(record -> Json.integer(record, "signed")).orElse(0L) + 1)));
+        try (Batch batch = db.batch()) {
+            batch.mutate("test", "1");
+            batch.mutate("test", Json.value(2));
+            batch.mutate("kedge.put", NOTE);
+            assertEquals(1, batch.commit());
+        }
+        assertEquals("{\"signed\":2}", db.getProject());
+        try (Batch batch = db.batch()) {
+            refused(KedgeException.InvalidArgument.class, "batch-empty", batch::commit);
+            batch.mutate("kedge.delete", "{}");
+            assertThrows(KedgeException.Rejected.class, batch::commit);
+        }
+        assertEquals("{\"signed\":2}", db.getProject());
+    }
+}
