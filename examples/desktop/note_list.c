@@ -67,6 +67,7 @@ static GtkWidget *new_row(void)
     row->title = add_label(top, "note-title");
     gtk_widget_set_hexpand(GTK_WIDGET(row->title), TRUE);
     row->rejected = add_badge(top, "rejected");
+    gtk_label_set_text(row->rejected, "conflict");
     row->pending = add_badge(top, "pending");
     gtk_box_append(GTK_BOX(lines), top);
     row->preview = add_label(lines, "note-preview");
@@ -102,23 +103,17 @@ static void fill_row(GtkListBoxRow *widget, const char *json)
     cJSON_Delete(values);
 }
 
-static void show_badge(GtkLabel *badge, const char *format, guint count)
-{
-    char *text = g_strdup_printf(format, count);
-    gtk_label_set_text(badge, text);
-    gtk_widget_set_visible(GTK_WIDGET(badge), count > 0);
-    g_free(text);
-}
-
 void note_list_mark(note_list *list, GHashTable *marks)
 {
     GtkListBoxRow *widget;
     for (int i = 0; (widget = gtk_list_box_get_row_at_index(list->box, i)) != NULL; i++) {
-        const note_marks *found = g_hash_table_lookup(marks, row_of(widget)->id);
-        show_badge(row_of(widget)->pending, "%u pending", found ? found->pending : 0);
-        show_badge(row_of(widget)->rejected,
-                   found && found->rejected == 1 ? "%u conflict" : "%u conflicts",
-                   found ? found->rejected : 0);
+        const note_row *row = row_of(widget);
+        const note_marks *found = g_hash_table_lookup(marks, row->id);
+        char *pending = g_strdup_printf("%u pending", found ? found->pending : 0);
+        gtk_label_set_text(row->pending, pending);
+        gtk_widget_set_visible(GTK_WIDGET(row->pending), found && found->pending > 0);
+        gtk_widget_set_visible(GTK_WIDGET(row->rejected), found && found->rejected > 0);
+        g_free(pending);
     }
 }
 
@@ -192,8 +187,7 @@ static bool fill_in_place(note_list *list, const kedge_query_changes *changes)
     return true;
 }
 
-/* Old places count from the top of the old list, so rows leave it from the bottom up: the removed
- * ones are told in the order of their old places, the changed ones are not. */
+/* The rows that leave are looked up before the first one does: old places count in the old list. */
 static void move_rows(note_list *list, const kedge_query_changes *changes)
 {
     GHashTable *gone = g_hash_table_new(g_direct_hash, g_direct_equal);

@@ -76,9 +76,9 @@ class Screen:
 
     def focus(self, title):
         """Gives the keyboard to the window with a title: there is no window manager that does."""
-        window = wait_for(f"a window {title}", lambda: subprocess.run(
-            ["xdotool", "search", "--name", f"^{title}$"], env=self.environment, capture_output=True, text=True).stdout.split())
-        self.run("xdotool", "windowfocus", "--sync", window[-1])
+        wait_for(f"the focus on {title}", lambda: subprocess.run(
+            ["xdotool", "search", "--onlyvisible", "--name", f"^{title}$", "windowfocus", "--sync"], env=self.environment,
+            capture_output=True).returncode == 0)
 
     def shot(self, path):
         """A picture of the screen, with few colours: a page of docs shows it."""
