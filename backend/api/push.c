@@ -276,6 +276,12 @@ static void respond_direct(kedge_api_call *call, const kedge_push_request *push)
         kedge_api_fail(call, status);
     } else if (result.problem != KEDGE_PUSH_FINE) {
         respond_problem(call, push->wire.native, &result);
+    } else if (result.cut) {
+        call->response->unfinished = true;
+        kedge_api_refuse(call, 503, "push-unfinished",
+                         "the first %zu of %zu mutations are decided, and the time of the request "
+                         "is over; push the others again",
+                         result.taken, push->push.count);
     } else if (push->wire.too_large || result.taken < push->push.count) {
         kedge_api_refuse(call, 503, "push-too-large",
                          "the first %zu mutations are decided; push the others without them "

@@ -3,6 +3,7 @@
 
 #include "backend/aws/backoff.h"
 #include "backend/aws/date.h"
+#include "backend/ports/deadline.h"
 #include "common/error.h"
 
 #include <stdio.h>
@@ -218,6 +219,7 @@ static bool go_on(kedge_aws_run *run)
 {
     kedge_aws_client *client = run->client;
     if (run->ending.tries >= KEDGE_AWS_TRIES_MAX) return false;
+    if (kedge_deadline_ask() == KEDGE_DEADLINE_STOP) return false;
     switch (run->ending.outcome) {
     case KEDGE_AWS_SKEWED:
         if (run->clock_corrected) return false;
@@ -258,6 +260,7 @@ kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *r
 {
     int64_t begin_ms = monotonic_ms(client);
     int64_t deadline_ms = request->deadline_ms == 0 ? client->deadline_ms : request->deadline_ms;
+    deadline_ms = kedge_deadline_left_ms(deadline_ms);
     kedge_aws_run run = {
         .client = client,
         .request = request,
@@ -269,7 +272,9 @@ kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *r
     response->headers = kedge_buffer_make(client->environment->allocator);
     response->body = kedge_buffer_make(client->environment->allocator);
 
-    kedge_status status = try_once(&run, error);
+    kedge_status status = kedge_deadline_check(error);
+    if (status != KEDGE_OK) return status;
+    status = try_once(&run, error);
     while (status == KEDGE_OK && run.ending.outcome != KEDGE_AWS_SUCCEEDED && go_on(&run)) {
         if (run.ending.outcome == KEDGE_AWS_UNKNOWN) response->earlier_unknown = true;
         status = try_once(&run, error);

@@ -31,6 +31,8 @@ void kedge_server_arguments_print_help(FILE *out)
         "                      what the claims iss and aud must be\n"
         "  --algorithms LIST   accepted signatures; default RS256,PS256,ES256,EdDSA\n"
         "  --mutators LIBRARY  the app's mutators, run in child processes\n"
+        "  --mutator-processes N\n"
+        "                      how many child processes at most; default 8\n"
         "  --builtins LIST     the built-in mutators that may be pushed: all (default), none, or\n"
         "                      names such as kedge.put,kedge.batch\n"
         "  --origin ORIGIN     a web origin that may read responses (CORS); may be repeated\n"
@@ -79,6 +81,7 @@ static const char **find_option(kedge_server_arguments *arguments, const char *n
         {"--audience", &arguments->audience},
         {"--algorithms", &arguments->algorithms},
         {"--mutators", &arguments->mutators},
+        {"--mutator-processes", &arguments->mutator_processes},
         {"--builtins", &arguments->builtins},
         {"--cadence", &arguments->cadence},
         {"--tls-key", &arguments->key},
@@ -260,6 +263,7 @@ kedge_status kedge_server_arguments_read(const kedge_server_arguments *arguments
                                          kedge_server_settings *settings, kedge_error *error)
 {
     *settings = (kedge_server_settings){
+        .mutators = KEDGE_PLUGIN_OPTIONS_INIT,
         .workers = KEDGE_WORKERS_DEFAULT,
         .ping_s = KEDGE_SERVER_PING_S,
         .request_timeout_s = KEDGE_SERVER_REQUEST_TIMEOUT_S,
@@ -278,6 +282,8 @@ kedge_status kedge_server_arguments_read(const kedge_server_arguments *arguments
         {"--new-clients-per-minute", arguments->new_clients, 0, KEDGE_NEW_CLIENTS_PER_MINUTE_MAX,
          &settings->new_clients_per_minute},
         {"--jwks-every", arguments->jwks_every, 1, KEDGE_KEYS_EVERY_S_MAX, &settings->jwks_every_s},
+        {"--mutator-processes", arguments->mutator_processes, 1, KEDGE_PLUGIN_CHILDREN_MAX,
+         &settings->mutators.children},
         {"--workers", arguments->workers, 1, KEDGE_WORKERS_MAX, &settings->workers},
         {"--request-timeout", arguments->request_timeout, 1, 3600, &settings->request_timeout_s},
         {"--ping", arguments->ping, 1, KEDGE_SERVER_PING_S, &settings->ping_s},

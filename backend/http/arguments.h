@@ -5,6 +5,7 @@
 #include "backend/base/options.h"
 #include "backend/front/origins.h"
 #include "backend/http/budgets.h"
+#include "backend/plugin/plugin.h"
 #include "backend/stores/stores.h"
 
 #include <stdio.h>
@@ -22,6 +23,7 @@ typedef struct kedge_server_arguments {
     const char *audience;
     const char *algorithms;
     const char *mutators;
+    const char *mutator_processes;
     const char *builtins;
     const char *cadence;
     const char *mode;
@@ -49,6 +51,7 @@ typedef struct kedge_server_settings {
     uint16_t port;
     kedge_cadence cadence;
     bool queued;
+    kedge_plugin_options mutators;
     uint32_t workers;
     uint32_t ping_s;
     uint32_t request_timeout_s;

@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,6 +29,8 @@ struct kedge_server_connection {
     kedge_server_connection *older;
     int socket;
     int64_t due_ms; /* or KEDGE_CONNECTION_UNHURRIED */
+    bool watched;
+    atomic_bool gone;
     bool lingers;
     bool cut; /* shut from here */
     bool known;
@@ -316,20 +320,43 @@ bool kedge_server_connection_known(kedge_connections *connections,
     return room;
 }
 
-static void cut_late(list *of, int64_t now_ms)
+void kedge_server_connection_watch(kedge_connections *connections,
+                                   kedge_server_connection *connection, bool watched)
+{
+    if (!connection) return;
+    pthread_mutex_lock(&connections->mutex);
+    connection->watched = watched;
+    pthread_mutex_unlock(&connections->mutex);
+}
+
+bool kedge_server_connection_is_gone(const kedge_server_connection *connection)
+{
+    return connection && atomic_load_explicit(&connection->gone, memory_order_relaxed);
+}
+
+/* A peer that has shut its sending side gets no response either: it is gone in nearly all cases,
+ * and as proxies do it. */
+static bool has_hung_up(int socket)
+{
+    struct pollfd look = {.fd = socket, .events = POLLRDHUP};
+    return poll(&look, 1, 0) == 1 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+static void look_at(list *of, int64_t now_ms)
 {
     for (kedge_server_connection *at = of->newest; at; at = at->older) {
+        if (at->watched && has_hung_up(at->socket)) atomic_store(&at->gone, true);
         if (at->due_ms != KEDGE_CONNECTION_UNHURRIED && now_ms >= at->due_ms) cut(at);
     }
 }
 
-void kedge_connections_cut_late(kedge_connections *connections)
+void kedge_connections_look(kedge_connections *connections)
 {
     const kedge_environment *environment = connections->environment;
     int64_t now = environment->monotonic_ms(environment->context);
     pthread_mutex_lock(&connections->mutex);
-    cut_late(&connections->strangers, now);
-    cut_late(&connections->known, now);
+    look_at(&connections->strangers, now);
+    look_at(&connections->known, now);
     linger(connections, now);
     pthread_mutex_unlock(&connections->mutex);
 }

@@ -64,8 +64,13 @@ bool kedge_server_connection_known(kedge_connections *connections,
  * response. */
 void kedge_server_connection_linger(kedge_connections *connections,
                                     kedge_server_connection *connection);
-/* Shuts those that are late; called by the clock. */
-void kedge_connections_cut_late(kedge_connections *connections);
+/* Whether the clock looks if its peer has gone away, while the server works for it. */
+void kedge_server_connection_watch(kedge_connections *connections,
+                                   kedge_server_connection *connection, bool watched);
+/* Whether the peer of a watched connection has closed it. Any thread. */
+bool kedge_server_connection_is_gone(const kedge_server_connection *connection);
+/* Shuts those that are late, and looks at the watched ones; called by the clock. */
+void kedge_connections_look(kedge_connections *connections);
 /* Appends Prometheus text. */
 void kedge_connections_write_metrics(kedge_connections *connections, kedge_buffer *out);
 

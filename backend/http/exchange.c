@@ -1,5 +1,6 @@
 /* See exchange.h: reading, handing over, sending. */
 #include "backend/http/exchange.h"
+#include "backend/http/turn.h"
 
 #include "backend/front/response.h"
 
@@ -7,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* The system's clock, since it is measured and nothing depends on it. */
-static int64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 kedge_exchange *kedge_exchange_new(kedge_exchange_context *context, const char *target)
 {
@@ -29,41 +22,9 @@ kedge_exchange *kedge_exchange_new(kedge_exchange_context *context, const char *
     exchange->context = context;
     exchange->body = kedge_buffer_make(environment->allocator);
     exchange->response.body = kedge_buffer_make(environment->allocator);
-    exchange->started_us = now_us();
+    exchange->started_us = kedge_exchange_now_us();
     atomic_fetch_add(&context->running, 1);
     return exchange;
-}
-
-/* ---- what is held ---- */
-
-static void let_go(kedge_exchange *exchange)
-{
-    atomic_fetch_sub(&exchange->context->metrics.held_bytes, exchange->held_bytes);
-    exchange->held_bytes = 0;
-    kedge_budget_give(&exchange->account, KEDGE_BUDGET_HELD, exchange->owned_bytes);
-    exchange->owned_bytes = 0;
-}
-
-/* Whether the exchange may hold `size` bytes in all. Small ones count in the account alone. */
-static bool hold(kedge_exchange *exchange, size_t size)
-{
-    exchange->refusal = (kedge_budget_refusal){.name = NULL};
-    if (size > exchange->owned_bytes) {
-        if (!kedge_budget_take(&exchange->account, KEDGE_BUDGET_HELD, size - exchange->owned_bytes,
-                               &exchange->refusal)) {
-            let_go(exchange);
-            return false;
-        }
-        exchange->owned_bytes = size;
-    }
-    size_t counted = size > KEDGE_SERVER_SMALL_BYTES ? size - KEDGE_SERVER_SMALL_BYTES : 0;
-    if (counted <= exchange->held_bytes) return true;
-    size_t more = counted - exchange->held_bytes;
-    size_t held = atomic_fetch_add(&exchange->context->metrics.held_bytes, more) + more;
-    exchange->held_bytes = counted;
-    if (held <= KEDGE_SERVER_HELD_BYTES) return true;
-    let_go(exchange);
-    return false;
 }
 
 /* ---- deadlines ---- */
@@ -103,66 +64,14 @@ static bool take_body(kedge_exchange *exchange, const char *piece, size_t size)
         exchange->truncated = true;
         size = room;
     }
-    exchange->overloaded = !hold(exchange, exchange->body.size + size);
+    exchange->overloaded = !kedge_exchange_hold(exchange, exchange->body.size + size);
     if (!exchange->overloaded) kedge_buffer_append(&exchange->body, piece, size);
     if (exchange->body.no_memory) exchange->overloaded = true;
     if (exchange->overloaded) {
         kedge_buffer_free(&exchange->body);
-        let_go(exchange);
+        kedge_exchange_let_go(exchange);
     }
     return true;
-}
-
-/* The response stands ready. */
-static void finish(kedge_exchange *exchange)
-{
-    int64_t took_us = now_us() - exchange->started_us;
-    if (exchange->stream) exchange->response.status = 200;
-    kedge_metrics_responded(&exchange->context->metrics, exchange->response.status, took_us);
-    atomic_fetch_add(&exchange->context->metrics.damaged,
-                     (uint64_t)exchange->response.damaged_items);
-    if (!exchange->refused) {
-        kedge_budget_charge(&exchange->account, exchange->received + exchange->response.body.size);
-    }
-    kedge_response_log(
-        exchange->context->log,
-        &(kedge_response_line){.level = KEDGE_LOGGER_DEBUG,
-                               .method = exchange->method,
-                               .path = {exchange->target, strcspn(exchange->target, "?")},
-                               .response = &exchange->response,
-                               .took_us = took_us,
-                               .received_bytes = exchange->received});
-    atomic_store(&exchange->state, KEDGE_EXCHANGE_RESPONDED);
-}
-
-static void overload(kedge_exchange *exchange)
-{
-    if (atomic_load(&exchange->context->stopping)) {
-        kedge_api_problem(&exchange->response, 503, "unavailable",
-                          "the server is stopping; try again");
-        return;
-    }
-    kedge_exchange_refuse(exchange, &exchange->refusal);
-}
-
-static void forget_who(kedge_exchange *exchange)
-{
-    kedge_release(exchange->context->environment->allocator, exchange->who);
-    exchange->who = NULL;
-}
-
-/* Resumes the connection last: from then on the exchange is the daemon's, which may free it. */
-static void work(void *argument)
-{
-    kedge_exchange *exchange = argument;
-    struct MHD_Connection *connection = exchange->connection;
-    kedge_exchange_run(exchange);
-    forget_who(exchange);
-    kedge_buffer_free(&exchange->body);
-    let_go(exchange);
-    if (!hold(exchange, exchange->response.body.size)) overload(exchange);
-    finish(exchange);
-    MHD_resume_connection(connection);
 }
 
 static bool has_broken_body(kedge_exchange *exchange)
@@ -188,25 +97,32 @@ static bool hand_over(kedge_exchange *exchange)
 {
     if (!exchange->refused && has_broken_body(exchange)) refuse_body(exchange);
     if (exchange->refused) {
-        finish(exchange);
+        kedge_exchange_finish(exchange);
         return false;
     }
     if (exchange->overloaded || atomic_load(&exchange->context->stopping)) {
-        overload(exchange);
-        finish(exchange);
+        kedge_exchange_overload(exchange);
+        kedge_exchange_finish(exchange);
         return false;
     }
-    if (kedge_exchange_run_for_everybody(exchange)) {
-        finish(exchange);
+    if (kedge_exchange_run_at_once(exchange)) {
+        kedge_exchange_finish(exchange);
         return false;
     }
     struct MHD_Connection *connection = exchange->connection;
     atomic_store(&exchange->state, KEDGE_EXCHANGE_WORKING);
     set_deadline(exchange->context, connection, KEDGE_CONNECTION_UNHURRIED);
+    exchange->peer = socket_context(connection);
+    kedge_server_connection_watch(exchange->context->connections, exchange->peer, true);
     MHD_suspend_connection(connection);
-    if (!kedge_workers_submit(exchange->context->workers, work, exchange)) {
-        overload(exchange);
-        finish(exchange);
+    kedge_workers_answer answer = kedge_exchange_begin_turns(exchange);
+    if (answer != KEDGE_WORKERS_TAKEN) {
+        if (answer == KEDGE_WORKERS_TENANT_FULL) {
+            kedge_exchange_refuse_crowd(exchange);
+        } else {
+            kedge_exchange_overload(exchange);
+        }
+        kedge_exchange_finish(exchange);
         MHD_resume_connection(connection);
     }
     return true;
@@ -222,9 +138,9 @@ void kedge_exchange_free(kedge_exchange *exchange)
         atomic_fetch_add(&context->metrics.cut, 1);
     }
     if (exchange->stream) kedge_event_stream_free(exchange->stream);
-    let_go(exchange);
+    kedge_exchange_let_go(exchange);
     kedge_budget_account_release(&exchange->account);
-    forget_who(exchange);
+    kedge_exchange_forget_who(exchange);
     kedge_buffer_free(&exchange->body);
     kedge_buffer_free(&exchange->response.body);
     kedge_release(environment->allocator, exchange->target);
@@ -287,6 +203,7 @@ static enum MHD_Result respond(kedge_exchange *exchange)
         exchange->stream ? make_stream(exchange) : make_message(exchange);
     if (!message) return MHD_NO;
     add_cors(exchange, message);
+    kedge_server_connection_watch(context->connections, exchange->peer, false);
     set_deadline(context, exchange->connection, within_ms);
     enum MHD_Result queued =
         MHD_queue_response(exchange->connection, (unsigned)exchange->response.status, message);
@@ -327,7 +244,7 @@ static enum MHD_Result begin(kedge_exchange *exchange)
     exchange->closes = true;
     kedge_server_connection_linger(exchange->context->connections,
                                    socket_context(exchange->connection));
-    finish(exchange);
+    kedge_exchange_finish(exchange);
     return respond(exchange);
 }
 

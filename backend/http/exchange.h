@@ -58,10 +58,13 @@ typedef struct kedge_exchange {
     bool overloaded;
     bool refused; /* with its head: the response says so, and the body is dropped */
     bool closes;  /* no other request is read from the connection */
+    bool decoded; /* the body's content coding is removed */
     bool guest;   /* the connection is counted as a stranger's, although there is an account */
-    kedge_auth_result *who;       /* NULL: needs no token; gone when a worker has run it */
+    kedge_auth_result *who;       /* NULL: needs no token; gone when the workers are done with it */
     kedge_budget_account account; /* whose budgets it is counted in */
     kedge_budget_refusal refusal; /* why it holds no more, when it is overloaded; or no name */
+    kedge_server_connection *peer;
+    int64_t end_ms; /* monotonic: its response must stand ready */
     int64_t started_us;
     kedge_api_response response;
     kedge_event_stream *stream; /* the response is an event stream */
@@ -79,14 +82,30 @@ enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connect
 /* The connection was opened, or its last request completed: the next one may come. */
 void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Connection *connection);
 
+/* ---- its end (exchange_end.c) ---- */
+
+/* The system's clock, since it is measured and nothing depends on it. */
+int64_t kedge_exchange_now_us(void);
+/* Whether the exchange may hold `size` bytes in all; it holds nothing when not. Small ones count in
+ * the account alone. */
+bool kedge_exchange_hold(kedge_exchange *exchange, size_t size);
+void kedge_exchange_let_go(kedge_exchange *exchange);
+void kedge_exchange_forget_who(kedge_exchange *exchange);
+/* The response stands ready. */
+void kedge_exchange_finish(kedge_exchange *exchange);
+/* The response is a refusal: the exchange may not hold as much, or the server stops; too many
+ * requests of its organization wait. */
+void kedge_exchange_overload(kedge_exchange *exchange);
+void kedge_exchange_refuse_crowd(kedge_exchange *exchange);
+
 /* ---- on the daemon's thread ---- */
 
 /* routes.c: with the head, before the body is read. Finds out who asks, and takes the request from
  * its budgets. False with a problem. */
 bool kedge_exchange_admit(kedge_exchange *exchange);
-/* routes.c: a request that needs no token, which is answered however busy the workers are. False
- * for any other. */
-bool kedge_exchange_run_for_everybody(kedge_exchange *exchange);
+/* routes.c: a request that needs no token, or asks for the metrics, which is answered however busy
+ * the workers are. False for any other. */
+bool kedge_exchange_run_at_once(kedge_exchange *exchange);
 /* event_routes.c: for a stream that is opened with a ticket: who asked for that, and whose budgets
  * it is counted in. With a problem when the ticket is not good. */
 typedef enum kedge_ticket_state {

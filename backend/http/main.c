@@ -66,12 +66,12 @@ static kedge_status open_auth(kedge_service *service, const kedge_server_argumen
 }
 
 static kedge_status open_registry(kedge_service *service, const kedge_server_arguments *arguments,
-                                  kedge_error *error)
+                                  const kedge_server_settings *settings, kedge_error *error)
 {
     const kedge_mutator *mutators = NULL;
     size_t count = 0;
     if (arguments->mutators) {
-        kedge_plugin_options options = KEDGE_PLUGIN_OPTIONS_INIT;
+        kedge_plugin_options options = settings->mutators;
         options.failed = kedge_failure_log_mutator;
         options.failed_context = &service->log;
         kedge_status status = kedge_plugin_start(&service->environment, arguments->mutators,
@@ -231,7 +231,7 @@ static kedge_status start(kedge_service *service, kedge_server_arguments *argume
     kedge_status status = kedge_server_arguments_read(arguments, &settings, error);
     if (status == KEDGE_OK) describe_reloads(service, arguments, &settings);
     if (status == KEDGE_OK) status = open_auth(service, arguments, error);
-    if (status == KEDGE_OK) status = open_registry(service, arguments, error);
+    if (status == KEDGE_OK) status = open_registry(service, arguments, &settings, error);
     arguments->stores.changes_of = KEDGE_EFFECTS_PARTITIONS;
     if (status == KEDGE_OK) {
         status = kedge_stores_open(&service->environment, &arguments->stores, KEDGE_STORES_SERVE,

@@ -25,10 +25,12 @@ static void run_api(kedge_exchange *exchange, kedge_backend *backend, const char
                     const kedge_identity *identity, kedge_bytes path, kedge_bytes query)
 {
     bool packed = kedge_body_accepts_gzip(kedge_exchange_header(exchange, "Accept-Encoding"));
-    if (!kedge_body_decode(kedge_exchange_header(exchange, "Content-Encoding"), exchange->truncated,
+    if (!exchange->decoded &&
+        !kedge_body_decode(kedge_exchange_header(exchange, "Content-Encoding"), exchange->truncated,
                            &exchange->body, &exchange->response)) {
         return;
     }
+    exchange->decoded = true;
     kedge_api_request request = {
         .method = kedge_bytes_of(method),
         .path = path,
@@ -158,6 +160,9 @@ static bool run_metrics(kedge_exchange *exchange, kedge_bytes path)
     exchange->response.status = 200;
     exchange->response.content_type = "text/plain; version=0.0.4";
     kedge_metrics_write(&context->metrics, &exchange->response.body);
+    kedge_buffer_append_format(&exchange->response.body,
+                               "# TYPE kedge_requests_waiting gauge\nkedge_requests_waiting %zu\n",
+                               kedge_workers_waiting(context->workers));
     kedge_budgets_write_metrics(context->budgets, &exchange->response.body);
     kedge_connections_write_metrics(context->connections, &exchange->response.body);
     if (context->write_metrics) {
@@ -175,12 +180,12 @@ static bool has_backend(kedge_exchange *exchange, kedge_backend **backend)
     return false;
 }
 
-bool kedge_exchange_run_for_everybody(kedge_exchange *exchange)
+bool kedge_exchange_run_at_once(kedge_exchange *exchange)
 {
     static const kedge_identity nobody = {.user = "", .role = "", .organization = ""};
     kedge_bytes path = path_of(exchange);
     kedge_backend *backend;
-    if (exchange->who) return false;
+    if (exchange->who) return run_metrics(exchange, path);
     if (run_options(exchange) || run_health(exchange, path)) return true;
     if (has_backend(exchange, &backend))
         run_api(exchange, backend, method_of(exchange), &nobody, path, query_of(exchange));
@@ -191,7 +196,7 @@ void kedge_exchange_run(kedge_exchange *exchange)
 {
     kedge_bytes path = path_of(exchange);
     kedge_backend *backend;
-    if (run_metrics(exchange, path) || !has_backend(exchange, &backend)) return;
+    if (!has_backend(exchange, &backend)) return;
     if (kedge_exchange_run_events(exchange, backend, path)) return;
     run_api(exchange, backend, method_of(exchange), &exchange->who->identity, path,
             query_of(exchange));

@@ -95,7 +95,7 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 static void tick(kedge_server *server, uint64_t second)
 {
     const kedge_environment *environment = server->context.environment;
-    kedge_connections_cut_late(server->context.connections);
+    kedge_connections_look(server->context.connections);
     kedge_events_expire(server->context.events, environment->now_ms(environment->context));
     if (second % server->ping_s == 0) kedge_events_ping(server->context.events);
 }
@@ -254,8 +254,7 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
                               ? KEDGE_OK
                               : kedge_fail_no_memory(error);
     if (status == KEDGE_OK) {
-        status = kedge_workers_start(environment->allocator, options->worker_count,
-                                     &context->workers, error);
+        status = kedge_workers_start(environment, options->worker_count, &context->workers, error);
     }
     if (status == KEDGE_OK) status = start_clock(made, error);
     if (status == KEDGE_OK) status = start_daemon(made, options, error);
@@ -315,7 +314,9 @@ void kedge_server_failed(void *server, const kedge_background_failure *failure)
 
 bool kedge_server_later(void *server, void (*run)(void *argument), void *argument)
 {
-    return kedge_workers_submit(((kedge_server *)server)->context.workers, run, argument);
+    const kedge_tenant_name tenant = {.kind = KEDGE_TENANT_SERVER};
+    return kedge_workers_submit(((kedge_server *)server)->context.workers, &tenant, run,
+                                argument) == KEDGE_WORKERS_TAKEN;
 }
 
 /* Gives responses that are under way the time to leave. */

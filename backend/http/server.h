@@ -3,10 +3,13 @@
  *   server.c        the daemon: one epoll thread that parses and sends, and never blocks
  *   exchange.c      one request and its response; while it works, its connection is suspended
  *   gate.c          what of a peer's bytes the daemon gets; receive.c puts it in between
- *   connections.c   how many of whom; deadlines for peers that send or read slowly
+ *   exchange_end.c  what it holds, and the response that stands ready
+ *   turn.c          its time on the workers: whose it is, until when, when it makes room
+ *   connections.c   how many of whom; deadlines for peers that send or read slowly; who is gone
  *   budgets.c       what one user and one organization may take; budget_limits.c: their options
  *   consumers.c     queued mode: threads that take pushes out of the queue
  *   workers.c       a bounded pool of threads that run requests (the ports block)
+ *   fair_queue.c    whose request is next
  *   routes.c        what a worker does with a request
  *   event_routes.c  the same for event streams and their tickets
  *   events.c        Server-Sent Events: suspended streams, woken by commits and by the clock

@@ -1,57 +1,68 @@
-/* See workers.h: a ring of jobs under one mutex. */
+/* See workers.h: threads under one mutex, which take their jobs from the queues of fair_queue.c. */
 #include "backend/http/workers.h"
 
+#include "backend/http/fair_queue.h"
 #include "common/error.h"
 
 #include <pthread.h>
-
-typedef struct kedge_job {
-    void (*work)(void *argument);
-    void *argument;
-} kedge_job;
+#include <stdatomic.h>
+#include <time.h>
 
 struct kedge_workers {
-    const kedge_allocator *allocator;
+    const kedge_environment *environment;
     pthread_mutex_t mutex;
-    pthread_cond_t filled;
-    kedge_job jobs[KEDGE_WORKER_QUEUE_MAX];
-    size_t first;
-    size_t count;
+    pthread_cond_t changed; /* a job came, or the share of a tenant is free again */
+    kedge_fair_queue queue;
+    atomic_size_t waiting;
     bool stopping;
     pthread_t threads[KEDGE_WORKERS_MAX];
     uint32_t thread_count;
 };
 
+/* The system's clock, since it is measured how long a thread was taken. */
+static int64_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
 static void *run(void *argument)
 {
     kedge_workers *workers = argument;
+    kedge_fair_job job;
     pthread_mutex_lock(&workers->mutex);
     for (;;) {
-        while (workers->count == 0 && !workers->stopping) {
-            pthread_cond_wait(&workers->filled, &workers->mutex);
+        if (!kedge_fair_queue_take(&workers->queue, now_us(), &job)) {
+            if (workers->stopping && atomic_load(&workers->waiting) == 0) break;
+            pthread_cond_wait(&workers->changed, &workers->mutex);
+            continue;
         }
-        if (workers->count == 0) break;
-        kedge_job job = workers->jobs[workers->first];
-        workers->first = (workers->first + 1) % KEDGE_WORKER_QUEUE_MAX;
-        workers->count--;
+        atomic_fetch_sub(&workers->waiting, 1);
         pthread_mutex_unlock(&workers->mutex);
+        int64_t started_us = now_us();
         job.work(job.argument);
+        int64_t took_us = now_us() - started_us;
         pthread_mutex_lock(&workers->mutex);
+        kedge_fair_queue_finished(&workers->queue, &job, took_us);
+        if (atomic_load(&workers->waiting) > 0 || workers->stopping)
+            pthread_cond_broadcast(&workers->changed);
     }
     pthread_mutex_unlock(&workers->mutex);
     return NULL;
 }
 
-kedge_status kedge_workers_start(const kedge_allocator *allocator, uint32_t count,
+kedge_status kedge_workers_start(const kedge_environment *environment, uint32_t count,
                                  kedge_workers **workers, kedge_error *error)
 {
-    kedge_workers *made = kedge_allocate(allocator, sizeof *made);
+    kedge_workers *made = kedge_allocate(environment->allocator, sizeof *made);
     if (!made) return kedge_fail_no_memory(error);
-    made->allocator = allocator;
-    pthread_mutex_init(&made->mutex, NULL);
-    pthread_cond_init(&made->filled, NULL);
     if (count < 1) count = 1;
     if (count > KEDGE_WORKERS_MAX) count = KEDGE_WORKERS_MAX;
+    made->environment = environment;
+    kedge_fair_queue_open(&made->queue, environment->allocator, count);
+    pthread_mutex_init(&made->mutex, NULL);
+    pthread_cond_init(&made->changed, NULL);
     while (made->thread_count < count &&
            pthread_create(&made->threads[made->thread_count], NULL, run, made) == 0) {
         made->thread_count++;
@@ -66,18 +77,30 @@ kedge_status kedge_workers_start(const kedge_allocator *allocator, uint32_t coun
     return KEDGE_OK;
 }
 
-bool kedge_workers_submit(kedge_workers *workers, void (*work)(void *argument), void *argument)
+kedge_workers_answer kedge_workers_submit(kedge_workers *workers, const kedge_tenant_name *tenant,
+                                          void (*work)(void *argument), void *argument)
 {
+    kedge_workers_answer answer = KEDGE_WORKERS_FULL;
     pthread_mutex_lock(&workers->mutex);
-    bool taken = !workers->stopping && workers->count < KEDGE_WORKER_QUEUE_MAX;
-    if (taken) {
-        size_t last = (workers->first + workers->count) % KEDGE_WORKER_QUEUE_MAX;
-        workers->jobs[last] = (kedge_job){work, argument};
-        workers->count++;
-        pthread_cond_signal(&workers->filled);
+    if (!workers->stopping) {
+        answer = kedge_fair_queue_add(&workers->queue, tenant, now_us(), work, argument);
+    }
+    if (answer == KEDGE_WORKERS_TAKEN) {
+        atomic_fetch_add(&workers->waiting, 1);
+        pthread_cond_signal(&workers->changed);
     }
     pthread_mutex_unlock(&workers->mutex);
-    return taken;
+    return answer;
+}
+
+bool kedge_workers_are_awaited(const kedge_workers *workers)
+{
+    return kedge_workers_waiting(workers) > 0;
+}
+
+size_t kedge_workers_waiting(const kedge_workers *workers)
+{
+    return atomic_load_explicit(&workers->waiting, memory_order_relaxed);
 }
 
 void kedge_workers_stop(kedge_workers *workers)
@@ -85,7 +108,7 @@ void kedge_workers_stop(kedge_workers *workers)
     if (!workers) return;
     pthread_mutex_lock(&workers->mutex);
     workers->stopping = true;
-    pthread_cond_broadcast(&workers->filled);
+    pthread_cond_broadcast(&workers->changed);
     pthread_mutex_unlock(&workers->mutex);
     for (uint32_t i = 0; i < workers->thread_count; i++)
         pthread_join(workers->threads[i], NULL);
@@ -95,7 +118,8 @@ void kedge_workers_stop(kedge_workers *workers)
 void kedge_workers_free(kedge_workers *workers)
 {
     if (!workers) return;
-    pthread_cond_destroy(&workers->filled);
+    kedge_fair_queue_close(&workers->queue);
+    pthread_cond_destroy(&workers->changed);
     pthread_mutex_destroy(&workers->mutex);
-    kedge_release(workers->allocator, workers);
+    kedge_release(workers->environment->allocator, workers);
 }

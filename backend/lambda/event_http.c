@@ -4,6 +4,7 @@
 #include "backend/front/body.h"
 #include "backend/front/response.h"
 #include "backend/lambda/event_path.h"
+#include "backend/ports/deadline.h"
 #include "common/base64.h"
 #include "common/error.h"
 #include "common/utf8.h"
@@ -283,8 +284,17 @@ static void log_response(const http_call *call)
     kedge_response_log(call->lambda->log, &answered);
 }
 
-kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, kedge_buffer *out,
-                              kedge_error *error)
+static kedge_deadline deadline_of(const http_call *call, int64_t deadline_ms)
+{
+    const kedge_environment *environment = call->lambda->environment;
+    int64_t left_ms =
+        deadline_ms - environment->now_ms(environment->context) - KEDGE_EVENT_HTTP_MARGIN_MS;
+    return (kedge_deadline){
+        .environment = environment, .end_ms = call->started_ms + left_ms, .turn_ms = INT64_MAX};
+}
+
+kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,
+                              kedge_buffer *out, kedge_error *error)
 {
     const kedge_environment *environment = lambda->environment;
     const kedge_allocator *allocator = environment->allocator;
@@ -294,7 +304,10 @@ kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, ked
                       .query = kedge_buffer_make(allocator),
                       .body = kedge_buffer_make(allocator),
                       .response = {.body = kedge_buffer_make(allocator)}};
+    const kedge_deadline deadline = deadline_of(&call, deadline_ms);
+    if (deadline_ms != INT64_MAX) kedge_deadline_set(&deadline);
     if (read_event(&call, event)) respond(&call);
+    kedge_deadline_set(NULL);
     kedge_buffer_free(&call.body);
     log_response(&call);
     kedge_status status = write_response(&call, out, error);

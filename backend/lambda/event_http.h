@@ -14,9 +14,12 @@
 
 /* `event` is a checked JSON object. */
 bool kedge_event_is_http(kedge_bytes event);
-/* Appends the response. A request that is refused is answered, too; it fails
- * only without memory. */
-kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, kedge_buffer *out,
-                              kedge_error *error);
+/* Of an invocation's time, what is left to write and send the response. */
+#define KEDGE_EVENT_HTTP_MARGIN_MS 2000
+
+/* Appends the response. `deadline_ms` is when the invocation ends, by the wall clock, or INT64_MAX.
+ * A request that is refused is answered, too; it fails only without memory. */
+kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,
+                              kedge_buffer *out, kedge_error *error);
 
 #endif

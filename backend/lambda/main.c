@@ -179,7 +179,8 @@ static kedge_status handle(kedge_function *self, const kedge_invocation *invocat
         kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, error);
     if (status != KEDGE_OK) return status;
     kedge_json_skip(text, &event, NULL);
-    if (kedge_event_is_http(event)) return kedge_event_http(&lambda, event, response, error);
+    if (kedge_event_is_http(event))
+        return kedge_event_http(&lambda, event, invocation->deadline_ms, response, error);
     if (kedge_event_is_stream(event))
         return kedge_event_stream(&lambda, event, invocation->deadline_ms, response, error);
     if (kedge_event_messages_queue(event, queue, sizeof queue))

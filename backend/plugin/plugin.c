@@ -7,6 +7,7 @@
 
 #include "backend/plugin/call.h"
 #include "backend/plugin/process.h"
+#include "backend/ports/deadline.h"
 #include "common/error.h"
 
 #include <kedge/limits.h>
@@ -25,6 +26,11 @@ typedef struct mutator_proxy {
     char name[KEDGE_LIMIT_NAME_BYTES + 1];
 } mutator_proxy;
 
+/* A caller that waits for a process. They stand in the order in which they came. */
+typedef struct process_waiter {
+    struct process_waiter *next;
+} process_waiter;
+
 struct kedge_plugin {
     const kedge_environment *environment;
     kedge_plugin_options options;
@@ -41,6 +47,7 @@ struct kedge_plugin {
     bool stopping;
     bool asked;          /* a caller wants a process since the last one failed to start */
     kedge_error failure; /* why it failed */
+    process_waiter *waiters;
     process_slot slots[KEDGE_PLUGIN_CHILDREN_MAX];
 };
 
@@ -106,14 +113,16 @@ static process_slot *find_slot(kedge_plugin *plugin, slot_state state)
     return NULL;
 }
 
-/* After a failure it rests until a caller asks. */
+/* Keeps one process idle, as long as there is a slot for it: so there are as many as were ever busy
+ * at once, and one. After a failure it rests until a caller asks. */
 static void *keep(void *context)
 {
     kedge_plugin *plugin = context;
     pthread_mutex_lock(&plugin->mutex);
     while (!plugin->stopping) {
         process_slot *empty = find_slot(plugin, SLOT_EMPTY);
-        if (empty == NULL || (plugin->failure.status != KEDGE_OK && !plugin->asked)) {
+        if (empty == NULL || find_slot(plugin, SLOT_IDLE) != NULL ||
+            (plugin->failure.status != KEDGE_OK && !plugin->asked)) {
             pthread_cond_wait(&plugin->changed, &plugin->mutex);
             continue;
         }
@@ -162,23 +171,49 @@ static process_slot *take_idle(kedge_plugin *plugin)
     return NULL;
 }
 
+static void leave(kedge_plugin *plugin, process_waiter *waiter)
+{
+    process_waiter **link = &plugin->waiters;
+    while (*link != waiter)
+        link = &(*link)->next;
+    *link = waiter->next;
+    pthread_cond_broadcast(&plugin->changed);
+}
+
+/* Whether no process can be had, or not in time. With the mutex; fails then. */
+static bool is_hopeless(kedge_plugin *plugin, int64_t end_ms, kedge_error *error)
+{
+    if (kedge_deadline_check(error) != KEDGE_OK) return true;
+    bool failed = plugin->failure.status != KEDGE_OK && !plugin->asked &&
+                  find_slot(plugin, SLOT_BUSY) == NULL;
+    const kedge_environment *environment = plugin->environment;
+    if (!failed && environment->monotonic_ms(environment->context) < end_ms) return false;
+    kedge_fail(error, KEDGE_UNAVAILABLE, "mutators-unavailable", "%s",
+               plugin->failure.status != KEDGE_OK ? plugin->failure.message
+                                                  : "all mutator processes are busy");
+    return true;
+}
+
 static process_slot *acquire(kedge_plugin *plugin, kedge_error *error)
 {
-    process_slot *taken;
-    struct timespec deadline = deadline_in(plugin->options.wall_ms_max);
+    process_slot *taken = NULL;
+    process_waiter self = {NULL};
+    const kedge_environment *environment = plugin->environment;
+    int64_t end_ms = environment->monotonic_ms(environment->context) + plugin->options.wall_ms_max;
     pthread_mutex_lock(&plugin->mutex);
     plugin->asked = true;
+    process_waiter **end = &plugin->waiters;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = &self;
     pthread_cond_broadcast(&plugin->changed);
-    while ((taken = take_idle(plugin)) == NULL) {
-        bool failed = plugin->failure.status != KEDGE_OK && !plugin->asked &&
-                      find_slot(plugin, SLOT_BUSY) == NULL;
-        if (failed || pthread_cond_timedwait(&plugin->changed, &plugin->mutex, &deadline) != 0) {
-            kedge_fail(error, KEDGE_UNAVAILABLE, "mutators-unavailable", "%s",
-                       plugin->failure.status != KEDGE_OK ? plugin->failure.message
-                                                          : "all mutator processes are busy");
-            break;
-        }
+    for (;;) {
+        if (plugin->waiters == &self) taken = take_idle(plugin);
+        if (taken != NULL || is_hopeless(plugin, end_ms, error)) break;
+        struct timespec look = deadline_in(KEDGE_PLUGIN_LOOK_MS);
+        pthread_cond_timedwait(&plugin->changed, &plugin->mutex, &look);
     }
+    leave(plugin, &self);
     pthread_mutex_unlock(&plugin->mutex);
     return taken;
 }
@@ -200,6 +235,10 @@ static kedge_status ended_badly(kedge_plugin_call *call, kedge_talk talk, kedge_
     const kedge_plugin_options *options = call->options;
     if (talk == KEDGE_TALK_NO_MEMORY) {
         kedge_fail_no_memory(&why);
+        return kedge_tx_postpone(call->tx, &why, error);
+    }
+    if (talk == KEDGE_TALK_STOPPED) {
+        kedge_deadline_check(&why);
         return kedge_tx_postpone(call->tx, &why, error);
     }
     if (talk == KEDGE_TALK_TIMEOUT)

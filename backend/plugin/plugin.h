@@ -17,15 +17,17 @@
 
 #include <kedge/mutator.h>
 
-#define KEDGE_PLUGIN_CHILDREN_MAX     16
+#define KEDGE_PLUGIN_CHILDREN_MAX     64
 #define KEDGE_PLUGIN_LOAD_MS_MAX      10000      /* for a child to load the library and say hello */
 #define KEDGE_PLUGIN_MEMORY_BYTES_MAX 1073741824 /* address space of a child: 1 GiB */
 #define KEDGE_PLUGIN_FILES_MAX        64         /* that a child may have open */
+#define KEDGE_PLUGIN_LOOK_MS          100        /* between two looks at the thread's deadline */
 
 typedef struct kedge_plugin_options {
     int64_t cpu_ms_max;  /* per mutation */
     int64_t wall_ms_max; /* per mutation; also how long one waits for an idle child */
-    uint32_t children;   /* 1 to KEDGE_PLUGIN_CHILDREN_MAX: mutations that run at once */
+    uint32_t children;   /* 1 to KEDGE_PLUGIN_CHILDREN_MAX, each started when it is needed:
+                          * mutations that run at once; the others wait in their order */
     /* NULL, or called when a mutator has crashed or taken too long, with the error of the
      * rejection. Any thread; texts are borrowed. */
     void (*failed)(void *context, const char *mutator, const kedge_error *error);
@@ -34,7 +36,7 @@ typedef struct kedge_plugin_options {
 
 #define KEDGE_PLUGIN_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        .cpu_ms_max = 2000, .wall_ms_max = 5000, .children = 2                                     \
+        .cpu_ms_max = 2000, .wall_ms_max = 5000, .children = 8                                     \
     }
 
 typedef struct kedge_plugin kedge_plugin;

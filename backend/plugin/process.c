@@ -3,6 +3,7 @@
 #include "backend/plugin/process.h"
 
 #include "backend/plugin/child.h"
+#include "backend/ports/deadline.h"
 #include "common/error.h"
 
 #include <errno.h>
@@ -184,13 +185,15 @@ static kedge_talk wait_for(const kedge_process *process, short events,
         int64_t wall_left = watch->wall_end_ms - wall_ms(watch->environment);
         int64_t cpu_left = watch->cpu_end_ms - cpu_ms(process);
         if (cpu_left <= 0) return KEDGE_TALK_TIMEOUT;
+        if (kedge_deadline_ask() == KEDGE_DEADLINE_STOP) return KEDGE_TALK_STOPPED;
         if (wall_left <= 0) {
             /* What it said in time still counts, for this process may itself have been stopped. */
             return poll(&ready, 1, 0) > 0 ? KEDGE_TALK_OK : KEDGE_TALK_TIMEOUT;
         }
         if (cpu_left < CHECK_MS_MIN) cpu_left = CHECK_MS_MIN;
         int64_t wait_ms = wall_left < cpu_left ? wall_left : cpu_left;
-        int found = poll(&ready, 1, wait_ms > 60000 ? 60000 : (int)wait_ms);
+        int found =
+            poll(&ready, 1, wait_ms > KEDGE_PLUGIN_LOOK_MS ? KEDGE_PLUGIN_LOOK_MS : (int)wait_ms);
         if (found > 0) return KEDGE_TALK_OK;
         if (found < 0 && errno != EINTR) return KEDGE_TALK_DEAD;
     }

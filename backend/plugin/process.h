@@ -31,6 +31,7 @@ typedef enum kedge_talk {
     KEDGE_TALK_DEAD,      /* its end is closed */
     KEDGE_TALK_GARBAGE,   /* it sent what no child sends */
     KEDGE_TALK_TIMEOUT,   /* over a limit */
+    KEDGE_TALK_STOPPED,   /* by the deadline of the calling thread */
     KEDGE_TALK_NO_MEMORY, /* ours */
 } kedge_talk;
 

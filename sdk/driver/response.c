@@ -49,7 +49,8 @@ static kedge_response_class class_by_code(kedge_request_kind kind, const char *c
     if (is_one_of(code, gone)) return KEDGE_RESPONSE_GONE;
     if (strcmp(code, "mutation-gap") == 0) return KEDGE_RESPONSE_GAP;
     if (is_one_of(code, later)) return KEDGE_RESPONSE_LATER;
-    if (strcmp(code, "push-too-large") == 0) return KEDGE_RESPONSE_SHORTER;
+    if (strcmp(code, "push-too-large") == 0 || strcmp(code, "push-unfinished") == 0)
+        return KEDGE_RESPONSE_SHORTER;
     if (strcmp(code, "client-not-found") == 0 && kind == KEDGE_REQUEST_RETIRE) {
         return KEDGE_RESPONSE_IDENTITY;
     }

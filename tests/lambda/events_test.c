@@ -131,7 +131,8 @@ static kedge_status handle(kedge_bytes text, int64_t deadline_ms, kedge_buffer *
         kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL);
     if (status != KEDGE_OK) return status;
     kedge_json_skip(text, &event, NULL);
-    if (kedge_event_is_http(event)) return kedge_event_http(&world.lambda, event, out, NULL);
+    if (kedge_event_is_http(event))
+        return kedge_event_http(&world.lambda, event, deadline_ms, out, NULL);
     char queue[128];
     if (kedge_event_messages_queue(event, queue, sizeof queue))
         return kedge_event_sqs(&world.lambda, event, deadline_ms, out, NULL);
@@ -148,6 +149,32 @@ static void a_request_is_answered(void **state)
     assert_non_null(strstr(out.data, "lastMutationIDChanges"));
     assert_int_equal(kedge_json_check(kedge_buffer_bytes(&out), 8, &kedge_allocator_default, NULL),
                      KEDGE_OK);
+    kedge_buffer_free(&out);
+}
+
+/* A push that has no time left decides nothing, and says so. */
+static void a_push_that_has_no_time_left_is_not_begun(void **state)
+{
+    (void)state;
+    static const char event[] =
+        "{\"version\":\"2.0\",\"rawPath\":\"/v1/orgs/acme/projects/notes/push\","
+        "\"rawQueryString\":\"\",\"headers\":{},\"requestContext\":{\"stage\":\"$default\","
+        "\"domainName\":\"a.example\",\"http\":{\"method\":\"POST\"}},\"body\":"
+        "\"{\\\"pushVersion\\\":1,\\\"clientGroupID\\\":\\\"g\\\",\\\"mutations\\\":["
+        "{\\\"clientID\\\":\\\"c\\\",\\\"id\\\":1,\\\"name\\\":\\\"none\\\","
+        "\\\"args\\\":{},\\\"timestamp\\\":0}]}\"}";
+    int64_t now_ms = world.environment.now_ms(world.environment.context);
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(handle(KEDGE_BYTES(event), now_ms + KEDGE_EVENT_HTTP_MARGIN_MS, &out),
+                     KEDGE_OK);
+    assert_non_null(strstr(out.data, "\"statusCode\":503"));
+    api_pull(world.api, "g", "null");
+    assert_int_equal(api_number(world.api, "cookie.order"), 0);
+    kedge_buffer_clear(&out);
+    assert_int_equal(handle(KEDGE_BYTES(event), now_ms + 600000, &out), KEDGE_OK);
+    assert_non_null(strstr(out.data, "\"statusCode\":200"));
+    api_pull(world.api, "g", "null");
+    assert_int_equal(api_number(world.api, "cookie.order"), 1);
     kedge_buffer_free(&out);
 }
 
@@ -228,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_path_is_encoded_again_where_the_service_decoded_it),
         cmocka_unit_test(an_event_without_a_path_has_none),
         cmocka_unit_test_setup_teardown(a_request_is_answered, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_push_that_has_no_time_left_is_not_begun, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_decided_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_group_that_has_no_time_left_is_not_begun, setup,
                                         teardown),

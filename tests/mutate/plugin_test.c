@@ -2,6 +2,7 @@
  *
  * The program is its own child (--mutator-child), and with --hold a server that is killed. */
 #include "backend/plugin/plugin.h"
+#include "backend/ports/deadline.h"
 
 #include "tests/mutate/tx_fixture.h"
 
@@ -256,6 +257,37 @@ static void test_threads_share_the_children_and_a_crash_harms_no_other(void **st
     close_plugin(&fixture);
 }
 
+/* ---- the deadline of the thread ---- */
+
+static bool is_over(void *context)
+{
+    return *(bool *)context;
+}
+
+/* Nothing is decided, so the mutation may be pushed again; its process is ended. */
+static void test_a_mutation_that_nobody_waits_for_is_left_undecided(void **state)
+{
+    (void)state;
+    plugin_fixture fixture;
+    bool over = false;
+    kedge_deadline deadline = {.environment = &environment,
+                               .turn_ms = INT64_MAX,
+                               .end_ms = environment.monotonic_ms(environment.context) + 300,
+                               .is_cancelled = is_over,
+                               .context = &over};
+    open_plugin(&fixture, 1, 600000, 600000);
+    kedge_deadline_set(&deadline);
+    assert_int_equal(tx_fixture_run(&fixture.tx, "hang", "null"), KEDGE_UNAVAILABLE);
+    assert_string_equal(fixture.tx.error.code, "deadline-exceeded");
+    deadline.end_ms = INT64_MAX;
+    over = true;
+    assert_int_equal(tx_fixture_run(&fixture.tx, "count_up", "null"), KEDGE_UNAVAILABLE);
+    kedge_deadline_set(NULL);
+    applies(&fixture, "count_up", "null");
+    assert_string_equal(item(&fixture, "c", "count"), "1");
+    close_plugin(&fixture);
+}
+
 /* ---- starting and ending ---- */
 
 static void refuses_to_start(const char *path, const char *word)
@@ -417,6 +449,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_one_mutation_leaves_behind_does_not_harm_the_next),
         cmocka_unit_test(test_a_child_that_died_while_idle_is_replaced),
         cmocka_unit_test(test_threads_share_the_children_and_a_crash_harms_no_other),
+        cmocka_unit_test(test_a_mutation_that_nobody_waits_for_is_left_undecided),
         cmocka_unit_test(test_a_library_that_is_no_plugin_is_refused_with_the_reason),
         cmocka_unit_test(test_a_plugin_is_named_by_its_file_alone_in_its_folder),
         cmocka_unit_test(test_a_child_has_no_credentials_in_its_environment),

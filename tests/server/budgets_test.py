@@ -176,9 +176,11 @@ class Budgets(unittest.TestCase):
 
     def test_an_address_has_so_many_connections(self):
         self.start("address_connections=10")
-        idle = [self.connect(HEALTH) for _ in range(10)]
-        for raw in idle:
-            read_until(raw, b"ok")
+        idle = []
+        while len(idle) < 10:  # connections that were closed before may still count
+            raw = self.connect(HEALTH)
+            if read_until_or_end(raw):
+                idle.append(raw)
         self.assertTrue(ends(self.connect()))
         for raw in idle:
             raw.close()

@@ -119,15 +119,15 @@ static void test_a_connection_is_shut_when_it_is_late_and_no_sooner(void **state
     kedge_server_connection_due(connections, connection[2], KEDGE_CONNECTION_UNHURRIED);
 
     time_ms = 1099;
-    kedge_connections_cut_late(connections);
+    kedge_connections_look(connections);
     assert_false(is_shut(pair[0][1]));
     time_ms = 1100;
-    kedge_connections_cut_late(connections);
+    kedge_connections_look(connections);
     assert_true(is_shut(pair[0][1]));
     assert_false(is_shut(pair[1][1]));
     kedge_server_connection_closed(connections, connection[1]);
     time_ms = 1000000;
-    kedge_connections_cut_late(connections);
+    kedge_connections_look(connections);
     assert_false(is_shut(pair[1][1]));
     assert_false(is_shut(pair[2][1]));
 
@@ -261,12 +261,38 @@ static void test_an_address_has_so_many_connections_and_no_more(void **state)
     kedge_connections_free(connections);
 }
 
+static void test_a_watched_connection_is_gone_when_its_peer_closes_it(void **state)
+{
+    (void)state;
+    kedge_environment environment = kedge_environment_system(NULL);
+    const kedge_connections_options options = {&environment, 10, 10, 0, false};
+    kedge_connections *connections = kedge_connections_new(&options);
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    kedge_server_connection *connection =
+        kedge_server_connection_opened(connections, pair[0], NULL, KEDGE_CONNECTION_UNHURRIED);
+    kedge_server_connection_watch(connections, connection, true);
+    kedge_connections_look(connections);
+    assert_false(kedge_server_connection_is_gone(connection));
+    kedge_server_connection_watch(connections, connection, false);
+    close(pair[1]);
+    kedge_connections_look(connections);
+    assert_false(kedge_server_connection_is_gone(connection));
+    kedge_server_connection_watch(connections, connection, true);
+    kedge_connections_look(connections);
+    assert_true(kedge_server_connection_is_gone(connection));
+    kedge_server_connection_closed(connections, connection);
+    kedge_connections_free(connections);
+    close(pair[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_loopback_names_are_loopback),
         cmocka_unit_test(test_an_origin_is_allowed_when_it_is_listed_or_loopback_in_open_mode),
         cmocka_unit_test(test_a_connection_is_shut_when_it_is_late_and_no_sooner),
+        cmocka_unit_test(test_a_watched_connection_is_gone_when_its_peer_closes_it),
         cmocka_unit_test(test_a_ticket_is_good_once_for_its_scope_and_a_minute),
         cmocka_unit_test(test_tickets_of_one_organization_take_no_room_from_another),
         cmocka_unit_test(

@@ -45,7 +45,7 @@ ARROWS = {
                     "backend/resource", "backend/logged"],
     "backend/effects": ["common", "mutate", "backend/ports", *VERSIONED, "backend/log", "backend/logged"],
     "backend/queued": ["common", "wire", "backend/ports", *VERSIONED, "backend/api"],
-    "backend/plugin": ["common", "mutate"],
+    "backend/plugin": ["common", "mutate", "backend/ports"],
     "backend/aws": ["common", "http", "backend/ports"],
     "backend/stores": ["common", "backend/ports", "backend/embedded", "backend/aws"],
     "backend/jobs": ["common", "mutate", "backend/ports", *VERSIONED],

@@ -69,6 +69,7 @@ typedef enum kedge_push_problem {
 typedef struct kedge_push_result {
     int64_t version; /* a version that covers all that was decided */
     size_t taken;    /* how many of the push's mutations were processed, from the first on */
+    bool cut;        /* by the thread's deadline: the others are to be pushed again */
     /* the first problem; mutations of other clients were committed nevertheless */
     kedge_push_problem problem;
     char detail[256];

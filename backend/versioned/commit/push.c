@@ -4,6 +4,7 @@
 #include "backend/versioned/commit/processor.h"
 
 #include "backend/base/pause.h"
+#include "backend/ports/deadline.h"
 #include "backend/versioned/commit/commit.h"
 #include "backend/versioned/index/index.h"
 #include "backend/versioned/state/cache.h"
@@ -27,6 +28,7 @@ typedef struct pushing {
     kedge_plan plan;
     size_t mutations_max; /* of a slice */
     bool refuse;          /* the next mutation is too large by itself */
+    size_t decided;       /* of the plan's mutations, when the push makes room before it is done */
     int64_t committed;    /* a version that covers those that this push made; 0: none made */
 } pushing;
 
@@ -126,6 +128,12 @@ static kedge_status make_plan(pushing *work, kedge_error *error)
     return kedge_plan_make(work->project, work->head->version, work->push, &work->plan, error);
 }
 
+/* Each push decides something before it makes room, so that pushing again comes to an end. */
+static bool goes_on(const pushing *work)
+{
+    return work->committed == 0 || kedge_deadline_ask() == KEDGE_DEADLINE_GO_ON;
+}
+
 static kedge_status try_once(pushing *work, bool from_memory, kedge_error *error)
 {
     work->refuse = false; /* another mutation may be the next one now */
@@ -143,10 +151,10 @@ static kedge_status try_once(pushing *work, bool from_memory, kedge_error *error
         if (status != KEDGE_OK) return status;
     }
     size_t position = 0;
-    while (position < work->plan.apply_count && status == KEDGE_OK) {
+    while (position < work->plan.apply_count && status == KEDGE_OK && goes_on(work)) {
         status = commit_slice(work, &position, error);
     }
-    KEDGE_ASSERT(status != KEDGE_OK || position == work->plan.apply_count);
+    work->decided = position;
     return status;
 }
 
@@ -170,6 +178,8 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
     uint32_t tries = 0, away = 0;
     for (;;) {
         int64_t before = work->committed;
+        status = kedge_deadline_check(&failure);
+        if (status != KEDGE_OK) break;
         status = try_once(work, tries == 0 && work->committed == 0, &failure);
         if (!is_transient(status)) break;
         tries = work->committed > before ? 1 : tries + 1;
@@ -187,7 +197,13 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
     work->result->version = work->head->version->number;
     /* A failed try may have committed its version, which is not above this one. */
     if (tries > 0) work->committed = work->result->version;
-    tell_problem(&work->plan, work->result);
+    if (work->decided == work->plan.apply_count) {
+        tell_problem(&work->plan, work->result);
+    } else {
+        /* Its problems are told when the rest is pushed. */
+        work->result->taken = work->plan.apply[work->decided];
+        work->result->cut = true;
+    }
     return KEDGE_OK;
 }
 

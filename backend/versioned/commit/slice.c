@@ -2,6 +2,7 @@
  * overlay on the head. */
 #include "backend/versioned/commit/slice.h"
 
+#include "backend/ports/deadline.h"
 #include "backend/versioned/commit/commit.h"
 #include "common/assert.h"
 #include "common/error.h"
@@ -278,7 +279,8 @@ static bool fits(const kedge_slice *slice, const kedge_push_mutation *pushed)
     if (version->run_count == KEDGE_SLICE_RUNS_MAX && find_run(version, pushed->client) == NULL) {
         return false;
     }
-    return version->mutation_count < slice->mutations_max &&
+    return kedge_deadline_ask() == KEDGE_DEADLINE_GO_ON &&
+           version->mutation_count < slice->mutations_max &&
            slice->text_bytes + text_bytes(slice, pushed) <= KEDGE_SLICE_TEXT_BYTES &&
            slice->args_bytes + pushed->args.size <= KEDGE_SLICE_ARGS_BYTES &&
            (slice->overlay == NULL ||

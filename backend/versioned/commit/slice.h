@@ -1,7 +1,7 @@
 /* A slice: the part of a push that becomes one version, run on the state of the head.
  *
  * A slice ends before the version record would be too large, by its mutations, clients, bytes of
- * args or bytes changed. It has at least one mutation. */
+ * args or bytes changed, and when the thread's deadline says so. It has at least one mutation. */
 #ifndef KEDGE_BACKEND_COMMIT_SLICE_H
 #define KEDGE_BACKEND_COMMIT_SLICE_H
 

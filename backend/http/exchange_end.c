@@ -1,0 +1,92 @@
+/* The end of an exchange: what it holds, and the response that stands ready. */
+#include "backend/http/exchange.h"
+
+#include "backend/front/response.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+int64_t kedge_exchange_now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void kedge_exchange_let_go(kedge_exchange *exchange)
+{
+    atomic_fetch_sub(&exchange->context->metrics.held_bytes, exchange->held_bytes);
+    exchange->held_bytes = 0;
+    kedge_budget_give(&exchange->account, KEDGE_BUDGET_HELD, exchange->owned_bytes);
+    exchange->owned_bytes = 0;
+}
+
+bool kedge_exchange_hold(kedge_exchange *exchange, size_t size)
+{
+    exchange->refusal = (kedge_budget_refusal){.name = NULL};
+    if (size > exchange->owned_bytes) {
+        if (!kedge_budget_take(&exchange->account, KEDGE_BUDGET_HELD, size - exchange->owned_bytes,
+                               &exchange->refusal)) {
+            kedge_exchange_let_go(exchange);
+            return false;
+        }
+        exchange->owned_bytes = size;
+    }
+    size_t counted = size > KEDGE_SERVER_SMALL_BYTES ? size - KEDGE_SERVER_SMALL_BYTES : 0;
+    if (counted <= exchange->held_bytes) return true;
+    size_t more = counted - exchange->held_bytes;
+    size_t held = atomic_fetch_add(&exchange->context->metrics.held_bytes, more) + more;
+    exchange->held_bytes = counted;
+    if (held <= KEDGE_SERVER_HELD_BYTES) return true;
+    kedge_exchange_let_go(exchange);
+    return false;
+}
+
+void kedge_exchange_finish(kedge_exchange *exchange)
+{
+    int64_t took_us = kedge_exchange_now_us() - exchange->started_us;
+    if (exchange->stream) exchange->response.status = 200;
+    kedge_metrics_responded(&exchange->context->metrics, exchange->response.status, took_us);
+    atomic_fetch_add(&exchange->context->metrics.damaged,
+                     (uint64_t)exchange->response.damaged_items);
+    if (!exchange->refused) {
+        kedge_budget_charge(&exchange->account, exchange->received + exchange->response.body.size);
+    }
+    kedge_response_log(
+        exchange->context->log,
+        &(kedge_response_line){.level = KEDGE_LOGGER_DEBUG,
+                               .method = exchange->method,
+                               .path = {exchange->target, strcspn(exchange->target, "?")},
+                               .response = &exchange->response,
+                               .took_us = took_us,
+                               .received_bytes = exchange->received});
+    atomic_store(&exchange->state, KEDGE_EXCHANGE_RESPONDED);
+}
+
+void kedge_exchange_overload(kedge_exchange *exchange)
+{
+    if (atomic_load(&exchange->context->stopping)) {
+        kedge_api_problem(&exchange->response, 503, "unavailable",
+                          "the server is stopping; try again");
+        return;
+    }
+    kedge_exchange_refuse(exchange, &exchange->refusal);
+}
+
+void kedge_exchange_forget_who(kedge_exchange *exchange)
+{
+    kedge_release(exchange->context->environment->allocator, exchange->who);
+    exchange->who = NULL;
+}
+
+void kedge_exchange_refuse_crowd(kedge_exchange *exchange)
+{
+    char detail[128];
+    snprintf(detail, sizeof detail,
+             "%d requests of this organization wait already; try again in 1 s",
+             KEDGE_WORKERS_TENANT_MAX);
+    atomic_fetch_add(&exchange->context->metrics.overloaded, 1);
+    kedge_api_problem(&exchange->response, 429, "too-many-requests", detail);
+    exchange->response.retry_after_s = 1;
+}

@@ -1,0 +1,121 @@
+/* See turn.h. */
+#include "backend/http/turn.h"
+
+#include "backend/ports/deadline.h"
+#include "wire/address.h"
+
+#include <string.h>
+
+/* ---- whose it is ---- */
+
+/* The organization and the project in the path. They stay encoded: they only name a queue. */
+static void read_path(const kedge_exchange *exchange, kedge_tenant_name *tenant)
+{
+    kedge_wire_path path;
+    kedge_bytes text = {exchange->target, strcspn(exchange->target, "?")};
+    if (!kedge_wire_path_cut(text, &path) || path.count < 3) return;
+    if (!kedge_bytes_equal_text(path.part[1], "orgs")) return;
+    tenant->organization = path.part[2];
+    if (path.count >= 5 && kedge_bytes_equal_text(path.part[3], "projects"))
+        tenant->project = path.part[4];
+}
+
+/* The organization of who asks; that of the path for those who may use all. */
+static kedge_tenant_name tenant_of(const kedge_exchange *exchange)
+{
+    kedge_tenant_name tenant = {.kind = KEDGE_TENANT_ORGANIZATION};
+    read_path(exchange, &tenant);
+    bool all = exchange->context->origins->open || strcmp(exchange->who->organization, "*") == 0;
+    if (!all) tenant.organization = kedge_bytes_of(exchange->who->organization);
+    return tenant;
+}
+
+/* ---- a turn ---- */
+
+static int64_t monotonic_ms(const kedge_exchange *exchange)
+{
+    const kedge_environment *environment = exchange->context->environment;
+    return environment->monotonic_ms(environment->context);
+}
+
+static bool is_cancelled(void *context)
+{
+    kedge_exchange *exchange = context;
+    return atomic_load_explicit(&exchange->context->stopping, memory_order_relaxed) ||
+           kedge_server_connection_is_gone(exchange->peer);
+}
+
+static bool is_awaited(void *context)
+{
+    const kedge_exchange *exchange = context;
+    return kedge_workers_are_awaited(exchange->context->workers);
+}
+
+static void work(void *argument);
+
+static kedge_workers_answer wait_for_turn(kedge_exchange *exchange)
+{
+    kedge_tenant_name tenant = tenant_of(exchange);
+    return kedge_workers_submit(exchange->context->workers, &tenant, work, exchange);
+}
+
+/* What was done of the request stays done, and its next turn does more. Unless it can be had, the
+ * response says how far it came. True: the exchange is no longer the caller's. */
+static bool go_on_later(kedge_exchange *exchange)
+{
+    kedge_api_response cut = exchange->response;
+    exchange->response =
+        (kedge_api_response){.body = kedge_buffer_make(exchange->context->environment->allocator)};
+    if (wait_for_turn(exchange) == KEDGE_WORKERS_TAKEN) {
+        kedge_buffer_free(&cut.body);
+        return true;
+    }
+    kedge_buffer_free(&exchange->response.body);
+    exchange->response = cut;
+    return false;
+}
+
+/* True: the exchange waits for its next turn, and is no longer the caller's. */
+static bool run(kedge_exchange *exchange)
+{
+    kedge_error error = {0};
+    if (kedge_deadline_check(&error) != KEDGE_OK) {
+        kedge_exchange_problem(exchange, 503, error.code, error.message);
+        return false;
+    }
+    kedge_exchange_run(exchange);
+    return exchange->response.unfinished && kedge_deadline_ask() != KEDGE_DEADLINE_STOP &&
+           go_on_later(exchange);
+}
+
+/* Resumes the connection last: from then on the exchange is the daemon's, which may free it. */
+static void work(void *argument)
+{
+    kedge_exchange *exchange = argument;
+    struct MHD_Connection *connection = exchange->connection;
+    const kedge_deadline deadline = {
+        .environment = exchange->context->environment,
+        .end_ms = exchange->end_ms,
+        .turn_ms = monotonic_ms(exchange) + KEDGE_WORKERS_TURN_MS,
+        .is_cancelled = is_cancelled,
+        .is_awaited = is_awaited,
+        .context = exchange,
+    };
+    kedge_deadline_set(&deadline);
+    bool waits = run(exchange);
+    kedge_deadline_set(NULL);
+    if (waits) return;
+    kedge_exchange_forget_who(exchange);
+    kedge_buffer_free(&exchange->body);
+    kedge_exchange_let_go(exchange);
+    if (!kedge_exchange_hold(exchange, exchange->response.body.size))
+        kedge_exchange_overload(exchange);
+    kedge_exchange_finish(exchange);
+    MHD_resume_connection(connection);
+}
+
+kedge_workers_answer kedge_exchange_begin_turns(kedge_exchange *exchange)
+{
+    exchange->end_ms = monotonic_ms(exchange) + exchange->context->request_timeout_ms;
+    return wait_for_turn(exchange);
+}

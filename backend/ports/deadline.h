@@ -1,0 +1,42 @@
+/* When a thread's work must end.
+ *
+ * A front end sets a deadline on the thread that works on a request, and takes it away at the end.
+ * What may take long asks for it: a push between two mutations, a retry before its pause, a call of
+ * a remote store, the wait for a mutator's process. Like the stack, it is the thread's own, so that
+ * it reaches every port without a parameter. On a thread without one, work takes as long as it
+ * takes: tools, jobs, the simulator.
+ *
+ * A deadline never undoes anything. What was committed stays committed, and the client pushes the
+ * rest again. */
+#ifndef KEDGE_BACKEND_PORTS_DEADLINE_H
+#define KEDGE_BACKEND_PORTS_DEADLINE_H
+
+#include "common/environment.h"
+#include "common/error.h"
+
+typedef struct kedge_deadline {
+    const kedge_environment *environment;
+    int64_t end_ms;  /* monotonic; from then on the work stops */
+    int64_t turn_ms; /* monotonic; from then on it makes room when others wait; INT64_MAX: never */
+    /* Called with `context` by the thread that works. NULL: false. */
+    bool (*is_cancelled)(void *context); /* nobody wants the result: the work stops */
+    bool (*is_awaited)(void *context);   /* others wait for this thread */
+    void *context;
+} kedge_deadline;
+
+typedef enum kedge_deadline_advice {
+    KEDGE_DEADLINE_GO_ON,
+    KEDGE_DEADLINE_MAKE_ROOM, /* the turn is over and others wait; go on later */
+    KEDGE_DEADLINE_STOP,      /* the time is over, or nobody wants the result */
+} kedge_deadline_advice;
+
+/* Sets the deadline of this thread, which must stay valid until it is replaced. NULL: none. */
+void kedge_deadline_set(const kedge_deadline *deadline);
+/* What a step that takes long should do now. */
+kedge_deadline_advice kedge_deadline_ask(void);
+/* The time that is left, at most `most_ms`, at least 0. */
+int64_t kedge_deadline_left_ms(int64_t most_ms);
+/* KEDGE_OK, or KEDGE_UNAVAILABLE with the code deadline-exceeded when the work must stop. */
+kedge_status kedge_deadline_check(kedge_error *error);
+
+#endif

@@ -1,0 +1,147 @@
+"""What one organization's work leaves to the others, and when work ends.
+
+Usage: neighbours_test.py SERVER_PROGRAM SLOW_PLUGIN. Closes with the plain line "N passed, N failed"."""
+import json
+import pathlib
+import select
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+from peers import PLUGIN, SLOWER, Server, push_body, put, read_until, run_tests, wait_for
+
+EVIL = "/v1/orgs/evil/projects/"
+GOOD = "/v1/orgs/good/projects/p"
+LARGE = {f"member{i}": "x" * 1000 for i in range(6000)}  # an item of 6 MB
+MERGES = 1500  # each of which reads and writes it
+
+
+def merges(client, count=MERGES):
+    return push_body(client, [("kedge.merge", {"collection": "notes", "id": "large", "patch": {"a": i}})
+                              for i in range(count)])
+
+
+class Neighbours(unittest.TestCase):
+    def start(self, *options):
+        self.server = Server(pathlib.Path(self.folder.name) / "data", "--open", "--mutators", PLUGIN, *options)
+        return self.server
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.peers = []
+
+    def tearDown(self):
+        for peer in self.peers:
+            peer.close()
+        self.server.stop(signal.SIGKILL)
+        self.folder.cleanup()
+
+    def make(self, path):
+        self.assertEqual(self.server.request("PUT", path)[0], 201)
+
+    def make_large(self, path):
+        self.make(path)
+        self.push(path, push_body("maker", [put("large", LARGE)]))
+
+    def push(self, path, body):
+        self.assertEqual(self.server.request("POST", path + "/push", body)[0], 200)
+
+    def send(self, path, body):
+        data = json.dumps(body).encode()
+        lines = f"POST {path}/push HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(data)}\r\n\r\n"
+        self.peers.append(self.server.connect(lines.encode() + data))
+        return self.peers[-1]
+
+    def wait_until_it_decides(self, path, version):
+        wait_for(lambda: self.server.request("GET", path + "/versions?limit=1")[2]["versions"][0]["version"] > version)
+
+    def ask(self, path):
+        self.peers.append(self.server.connect(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()))
+        return self.peers[-1]
+
+    def last_id(self, path, client):
+        body = {"pullVersion": 1, "clientGroupID": "g-" + client, "cookie": None, "profileID": "", "schemaVersion": ""}
+        return self.server.request("POST", path + "/pull", body)[2]["lastMutationIDChanges"].get(client, 0)
+
+    def test_long_pushes_of_one_organization_make_room_for_another(self):
+        self.start("--workers", "1")
+        self.make(GOOD)
+        for project in "abcd":
+            self.make_large(EVIL + project)
+        long = [self.send(EVIL + project, merges(client)) for project in "abcd" for client in ("c1", "c2")]
+        self.wait_until_it_decides(EVIL + "a", 1)
+        for i in range(5):
+            self.push(GOOD, push_body(f"good{i}", [put("n1", i)]))
+            self.assertEqual(self.server.request("GET", GOOD)[0], 200)
+        self.assertEqual(select.select(long, [], [], 0)[0], [], "the long pushes had ended")
+
+    def test_a_push_ends_with_the_time_of_its_request_and_goes_on_when_it_comes_again(self):
+        self.start("--request-timeout", "1")
+        path, count = EVIL + "a", 200
+        self.make_large(path)
+        decided, answers = 0, []
+        while 200 not in answers:
+            status, headers, answer = self.server.request("POST", path + "/push", merges("c1", count))
+            answers.append(status)
+            last = self.last_id(path, "c1")
+            self.assertGreater(last, decided, answer)
+            decided = last
+            if status != 200:
+                self.assertEqual((status, answer["code"]), (503, "push-unfinished"))
+                self.assertEqual(headers["Retry-After"], "1")
+                self.assertIn(f"the first {last} of {count} mutations", answer["detail"])
+        self.assertEqual(decided, count)
+        self.assertIn(503, answers, "the push took no second")
+        item = self.server.request("GET", path + "/versions/latest/collections/notes/large")[2]
+        self.assertEqual(item["value"]["a"], count - 1)
+
+    def test_work_ends_when_its_peer_is_gone(self):
+        self.start("--request-timeout", "3600")
+        path = EVIL + "a"
+        self.make(path)
+        mutations = 200  # each loops until its limit of two seconds is over
+        peer = self.send(path, push_body("c1", [put("n1", 1)] + [("loop", None)] * mutations))
+        wait_for(lambda: self.server.metric("kedge_connections") >= 2)
+        peer.close()
+        self.peers.remove(peer)
+        # The project is free again, long before the push could have ended.
+        self.push(path, push_body("c2", [put("n2", 1)]))
+        self.assertLess(self.last_id(path, "c1"), mutations // 2)
+
+    def test_the_server_ends_soon_whatever_runs(self):
+        self.start("--workers", "4")
+        self.make_large(EVIL + "a")
+        self.make(GOOD)
+        busy = [self.send(EVIL + "a", merges("c1")), self.send(EVIL + "a", merges("c2")),
+                self.send(GOOD, push_body("c3", [("hang", None)] * 5)), self.send(GOOD, push_body("c4", [("loop", None)] * 5))]
+        self.wait_until_it_decides(EVIL + "a", 1)
+        self.assertEqual(select.select(busy, [], [], 0)[0], [], "what should be busy had ended")
+        began = time.monotonic()
+        self.assertEqual(self.server.stop(), 0, self.server.logged())
+        self.assertLess(time.monotonic() - began, 5 * SLOWER)
+        for peer in busy:
+            read_until(peer, b"HTTP/1.1 503 ")
+
+    def test_a_crowd_of_one_organization_is_told_to_come_back_and_metrics_are_answered(self):
+        self.start("--workers", "1")
+        self.make(EVIL + "a")
+        self.make(GOOD)
+        self.send(EVIL + "a", push_body("c1", [("hang", None)]))
+        wait_for(lambda: self.server.metric("kedge_connections") >= 2)
+        crowd = [self.ask(EVIL + "a") for _ in range(300)]
+        refused = select.select(crowd, [], [], 60)[0]
+        answer = read_until(refused[0], b"}")
+        self.assertTrue(answer.startswith(b"HTTP/1.1 429"), answer)
+        self.assertIn(b"Retry-After: 1", answer)
+        self.assertIn(b"too-many-requests", answer)
+        self.assertGreaterEqual(self.server.metric("kedge_requests_waiting"), 256)
+        self.assertEqual(self.server.request("GET", GOOD)[0], 200)
+        first = next(peer for peer in crowd if peer not in refused)
+        read_until(first, b"HTTP/1.1 200 ")
+
+
+if __name__ == "__main__":
+    run_tests()
