@@ -6,6 +6,7 @@ SHOTS: a folder for pictures of the window."""
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,15 @@ def beside_the_terminal_app(story):
     story.bob_has("Groceries", "milk, bread, apples, tea")
 
 
+    story.step("She puts it into another folder")
+    story.window.click("Folder", "text")
+    story.press("ctrl+a")
+    story.on.type("Shopping")
+    story.press("Return")
+    story.window.wait("Shopping", "label")
+    wait_for("the folder at Bob", lambda: story.bob("sync") and story.item("bob", "Groceries")["folder"] == "Shopping")
+
+
 def live_changes(story):
     story.step("Bob writes into the note that Alice has open; her cursor stays at its word")
     story.window.click("Trip", "label")
@@ -146,7 +156,8 @@ def offline_and_conflict(story, text):
     story.step("Alice comes back: the texts are merged, and of two titles she has to choose")
     story.press("ctrl+shift+o")
     story.window.wait("Online", "label")
-    wait_for("the outcomes", lambda: story.edits("pending", "alice") == [] and story.edits("rejected", "alice") == ["kedge.patch"])
+    wait_for("the outcomes",
+             lambda: story.edits("pending", "alice") == [] and story.edits("rejected", "alice") == ["kedge.patch"])
     text += " Ask for a late breakfast."
     story.window.wait_field("Text", text)
     story.window.wait_field("Title", "Trip in May")
@@ -184,7 +195,7 @@ def resolution(story, text):
     story.window.click("Take mine", "label")
     story.window.wait("No conflicts", "label")
     story.bob_has("Groceries", "milk, bread, apples, tea, jam")
-    assert story.item("bob", "Groceries")["folder"] == "Home"
+    assert story.item("bob", "Groceries")["folder"] == "Shopping"
 
     story.step("Bob deletes another one that she edits; she merges, and what she wrote is a new note")
     draft = story.id_of("bob", "Books to read")
@@ -300,16 +311,28 @@ def the_past(story, text):
 
 
 def the_end(story):
-    story.step("She closes the window; both copies have the same bytes, and nothing is pending")
+    story.step("The server hangs; the window does not: she types, asks for the history, and closes it")
+    story.on.serving.send_signal(signal.SIGSTOP)
     story.press("ctrl+n")
+    story.window.wait_field("Title", "")
     story.on.type("Last")
+    story.press("Return")
+    story.window.wait("Last", "label")
+    story.press("ctrl+h")
+    story.window.wait("Asking the server for the versions…", "label")
+    story.press("Escape", "ctrl+e")
+    story.on.type("typed when the window was closed")
+    story.press("ctrl+h")
     story.window.click("Close", "push button")
     assert story.process.wait(60) == 0
+    story.on.serving.send_signal(signal.SIGCONT)
+
+    story.step("Both copies have the same bytes, and nothing is pending")
     log = story.on.log_of("window").read_text()
     assert "CRITICAL" not in log and "WARNING" not in log, log
     subprocess.run([notes, "--data", story.folder / "alice", "--url", story.url, "sync"], check=True, capture_output=True)
     story.bob("sync")
-    assert story.item("alice", "Last"), "what was typed when the window was closed is lost"
+    assert story.item("bob", "Last")["text"] == "typed when the window was closed"
     assert story.items("alice") == story.items("bob")
     for who in ("alice", "bob"):
         assert story.edits("pending", who) == [] == story.edits("rejected", who)

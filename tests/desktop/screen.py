@@ -52,8 +52,8 @@ class Screen:
 
     def server(self, program, plugin):
         """Starts kedge-server; returns its address."""
-        process = self.start("server", [program, "--data", str(self.folder / "server"), "--listen", "127.0.0.1:0", "--open",
-                                        "--mutators", plugin])
+        command = [program, "--data", str(self.folder / "server"), "--listen", "127.0.0.1:0", "--open", "--mutators", plugin]
+        self.serving = process = self.start("server", command)
 
         def address():
             assert process.poll() is None, self.log_of("server").read_text()

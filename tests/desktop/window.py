@@ -70,8 +70,9 @@ class Window:
 
     def wait_start(self, start, part):
         """A label that starts so, with `part` in it."""
-        return wait_for(f"{start!r} with {part!r} in {self.parts()}",
-                        lambda: next((each for each in self.parts() if each.name.startswith(start) and part in each.name), None))
+        def condition():
+            return next((each for each in self.parts() if each.name.startswith(start) and part in each.name), None)
+        return wait_for(f"{start!r} with {part!r} in {self.parts()}", condition)
 
     def wait_gone(self, name):
         wait_for(f"no widget {name!r}", lambda: self.find(name) is None)
