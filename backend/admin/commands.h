@@ -34,6 +34,7 @@ typedef struct kedge_admin_line {
     const char *projects;
     const char *minutes;
     const char *claims;
+    const char *audit;
     const char *of_stores; /* the last option that says where the data is */
     bool remove;
     bool repair;

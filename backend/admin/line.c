@@ -42,6 +42,7 @@ static kedge_status read_option(int argc, char **argv, int *at, kedge_admin_line
         {"--projects", 'j', &line->projects, NULL},
         {"--minutes", 'x', &line->minutes, NULL},
         {"--claims", 'c', &line->claims, NULL},
+        {"--audit", 0, &line->audit, NULL},
         {"--help", 0, NULL, &line->help},
         {"-h", 0, NULL, &line->help},
     };

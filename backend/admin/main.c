@@ -105,5 +105,7 @@ int main(int argc, char **argv)
     if (kedge_admin_parse(argc, argv, &line, &command, &error) != KEDGE_OK) {
         return kedge_admin_complain(&error);
     }
-    return line.help ? print_help() : open_and_run(command, &line);
+    if (line.help) return print_help();
+    kedge_environment environment = kedge_environment_system(NULL);
+    return kedge_admin_run_audited(&environment, command, &line, open_and_run);
 }

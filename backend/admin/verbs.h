@@ -27,6 +27,13 @@ void kedge_admin_warn(void *context, const kedge_background_failure *failure);
 /* The buffer and the end of a line. */
 int kedge_admin_print(const kedge_buffer *buffer);
 
+/* Runs the command. With --audit a line before and one behind it tell of a command that changes
+ * something; without the first one it is not run. */
+int kedge_admin_run_audited(const kedge_environment *environment,
+                            const kedge_admin_command *command, const kedge_admin_line *line,
+                            int (*run)(const kedge_admin_command *command,
+                                       const kedge_admin_line *line));
+
 /* The project of --org and --project. */
 kedge_project kedge_admin_project(const kedge_admin *admin);
 

@@ -63,6 +63,8 @@ void kedge_server_arguments_print_help(FILE *out)
         "AWS\n"
         "  --log-level error|warning|info|debug\n"
         "                      default info; debug logs every request\n"
+        "  --audit FILE        notes who was refused, and what was done to the server; - is "
+        "stderr\n"
         "  --version           prints the version\n",
         out);
 }
@@ -90,6 +92,7 @@ static const char **find_option(kedge_server_arguments *arguments, const char *n
         {"--request-timeout", &arguments->request_timeout},
         {"--ping", &arguments->ping},
         {"--log-level", &arguments->log_level},
+        {"--audit", &arguments->audit},
         {"--mode", &arguments->mode},
         {"--consumers", &arguments->consumers},
         {"--visibility", &arguments->visibility},

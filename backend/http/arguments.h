@@ -36,6 +36,7 @@ typedef struct kedge_server_arguments {
     const char *request_timeout;
     const char *ping;
     const char *log_level;
+    const char *audit;
     const char *new_clients;
     bool open;
     bool cost_header;

@@ -169,6 +169,7 @@ static void add_headers(kedge_exchange *exchange, struct MHD_Response *message)
         kedge_response_cost(&exchange->response, exchange->context->environment->allocator,
                             add_header, message);
     }
+    if (exchange->request_id[0] != '\0') add_header(message, "X-Request-Id", exchange->request_id);
     if (exchange->closes || atomic_load(&exchange->context->stopping))
         add_header(message, "Connection", "close");
 }

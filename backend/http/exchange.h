@@ -23,6 +23,8 @@ typedef enum kedge_exchange_state {
     KEDGE_EXCHANGE_RESPONDED
 } kedge_exchange_state;
 
+#define KEDGE_REQUEST_ID_SIZE 33 /* 32 digits and a NUL */
+
 /* What all exchanges of a server share. */
 typedef struct kedge_exchange_context {
     const kedge_environment *environment;
@@ -30,6 +32,8 @@ typedef struct kedge_exchange_context {
     kedge_auth *auth;
     kedge_cors_origins *origins;
     kedge_logger *log;
+    kedge_audit *audit; /* NULL: none */
+    bool behind_proxy;  /* whose header X-Forwarded-For names the peer */
     void (*write_metrics)(void *context, kedge_buffer *out);
     void *write_metrics_context;
     bool cost_header;
@@ -66,6 +70,7 @@ typedef struct kedge_exchange {
     kedge_server_connection *peer;
     int64_t end_ms; /* monotonic: its response must stand ready */
     int64_t started_us;
+    char request_id[KEDGE_REQUEST_ID_SIZE]; /* of one that was refused, and audited; otherwise "" */
     kedge_api_response response;
     kedge_event_stream *stream; /* the response is an event stream */
 } kedge_exchange;
@@ -123,6 +128,8 @@ void kedge_exchange_run(kedge_exchange *exchange);
 /* event_routes.c: the same for the paths of event streams and tickets; false for any other. */
 bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend, kedge_bytes path);
 
+/* exchange_audit.c: notes the response in the audit log when it is a refusal. */
+void kedge_exchange_audit(kedge_exchange *exchange);
 /* authenticate.c: a header of the request, or NULL; a problem as the response. */
 const char *kedge_exchange_header(kedge_exchange *exchange, const char *name);
 void kedge_exchange_problem(kedge_exchange *exchange, int status, const char *code,

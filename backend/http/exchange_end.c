@@ -53,6 +53,7 @@ void kedge_exchange_finish(kedge_exchange *exchange)
     if (!exchange->refused) {
         kedge_budget_charge(&exchange->account, exchange->received + exchange->response.body.size);
     }
+    kedge_exchange_audit(exchange);
     kedge_response_log(
         exchange->context->log,
         &(kedge_response_line){.level = KEDGE_LOGGER_DEBUG,

@@ -29,6 +29,7 @@
 typedef struct kedge_service {
     kedge_environment environment;
     kedge_logger log;
+    kedge_audit *audit; /* NULL: none */
     kedge_reload_options reloads;
     kedge_reload *reload;
     kedge_stores *stores;
@@ -92,6 +93,7 @@ static void write_metrics(void *context, kedge_buffer *out)
     if (service->consumers) kedge_consumers_write_metrics(service->consumers, out);
     if (service->followers) kedge_followers_write_metrics(service->followers, out);
     if (service->reload) kedge_reload_write_metrics(service->reload, out);
+    if (service->audit) kedge_audit_write_metrics(service->audit, out);
     kedge_stores_write_metrics(service->stores, out);
 }
 
@@ -114,6 +116,8 @@ static kedge_status open_server(kedge_service *service, kedge_server_arguments *
         .auth = service->auth,
         .origins = &arguments->origins,
         .log = &service->log,
+        .audit = service->audit,
+        .behind_proxy = arguments->behind_proxy,
         .write_metrics = write_metrics,
         .write_metrics_context = service,
         .cost_header = arguments->cost_header,
@@ -213,6 +217,7 @@ static void describe_reloads(kedge_service *service, const kedge_server_argument
     service->reloads = (kedge_reload_options){
         .environment = &service->environment,
         .log = &service->log,
+        .audit = service->audit,
         .jwks = arguments->jwks,
         .jwks_every_ms = (int64_t)settings->jwks_every_s * 1000,
         .revoked = arguments->revoked,
@@ -229,6 +234,8 @@ static kedge_status start(kedge_service *service, kedge_server_arguments *argume
     kedge_server_settings settings;
     const char *address = settings.address;
     kedge_status status = kedge_server_arguments_read(arguments, &settings, error);
+    if (status == KEDGE_OK && arguments->audit)
+        status = kedge_audit_open(&service->environment, arguments->audit, &service->audit, error);
     if (status == KEDGE_OK) describe_reloads(service, arguments, &settings);
     if (status == KEDGE_OK) status = open_auth(service, arguments, error);
     if (status == KEDGE_OK) status = open_registry(service, arguments, &settings, error);
@@ -256,6 +263,7 @@ static kedge_status start(kedge_service *service, kedge_server_arguments *argume
         &service->log, KEDGE_LOGGER_INFO, "started", "url", url, "stores",
         kedge_stores_name(service->stores), "identity", arguments->open ? "open" : "tokens", "mode",
         service->consumers ? "queued" : "direct", "version", kedge_library_version(), NULL);
+    kedge_audit_act(service->audit, &(kedge_audit_entry){.what = "started", .detail = url});
     printf("kedge-server ready on %s\n", url);
     fflush(stdout);
     return KEDGE_OK;
@@ -275,6 +283,7 @@ static void stop(kedge_service *service)
     kedge_stores_close(service->stores);
     kedge_auth_free(service->auth);
     kedge_tls_unload();
+    kedge_audit_close(service->audit);
 }
 
 int main(int argc, char **argv)
@@ -316,10 +325,14 @@ int main(int argc, char **argv)
         stop(&service);
         return status == KEDGE_INVALID_ARGUMENT ? 2 : 1;
     }
-    int signal_number = kedge_signals_await_stop(service.reload);
+    int signal_number = kedge_signals_await_stop(service.reload, service.audit);
     kedge_logger_write(&service.log, KEDGE_LOGGER_INFO, "stopping", "signal",
                        strsignal(signal_number), NULL);
+    kedge_audit *audit = service.audit;
+    service.audit = NULL; /* it is closed last */
     stop(&service);
+    kedge_audit_act(audit, &(kedge_audit_entry){.what = "stopped"});
+    kedge_audit_close(audit);
     kedge_logger_write(&service.log, KEDGE_LOGGER_INFO, "stopped", NULL);
     return 0;
 }

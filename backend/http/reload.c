@@ -104,6 +104,11 @@ static void note(kedge_reload *reload, reload_what what, const char *from, bool 
 {
     kedge_logger *log = reload->options.log;
     if (status == KEDGE_CANCELLED) return;
+    const kedge_audit_entry entry = {.what = status == KEDGE_OK ? names[what].loaded
+                                                                : names[what].failed,
+                                     .code = status == KEDGE_OK ? NULL : error->code,
+                                     .detail = from};
+    if (status != KEDGE_OK || told) kedge_audit_act(reload->options.audit, &entry);
     atomic_fetch_add(status == KEDGE_OK ? &reload->loaded[what] : &reload->failed[what], 1);
     if (status != KEDGE_OK) {
         kedge_logger_write(log, KEDGE_LOGGER_ERROR, names[what].failed, "from", from, "code",
@@ -149,6 +154,11 @@ static void look_at_revoked(kedge_reload *reload, bool asked)
 static void look(kedge_reload *reload, bool asked)
 {
     const kedge_reload_options *options = &reload->options;
+    kedge_error unopened = {0};
+    if (asked && kedge_audit_reopen(options->audit, &unopened) != KEDGE_OK) {
+        kedge_logger_write(options->log, KEDGE_LOGGER_ERROR, "audit-not-opened", "code",
+                           unopened.code, "detail", unopened.message, NULL);
+    }
     if (options->revoked) look_at_revoked(reload, asked);
     if (options->certificate && asked) {
         kedge_error error = {0};

@@ -3,6 +3,7 @@
  *   the key set          on SIGHUP, when its file has changed, or, of a URL, after a time
  *   the revoked tokens   on SIGHUP, and when their file has changed
  *   the TLS certificate  on SIGHUP
+ *   the audit log        on SIGHUP its file is opened anew
  *
  * Files are looked at every second. When something cannot be read, or is wrong, that is logged, and
  * what was there before stays. */
@@ -10,6 +11,7 @@
 #define KEDGE_BACKEND_HTTP_RELOAD_H
 
 #include "backend/auth/auth.h"
+#include "backend/front/audit.h"
 #include "backend/front/logger.h"
 
 #define KEDGE_RELOAD_LOOK_MS 1000
@@ -19,6 +21,7 @@ typedef struct kedge_reload_options {
     const kedge_environment *environment;
     kedge_auth *auth;
     kedge_logger *log;
+    kedge_audit *audit;      /* NULL: none */
     const char *jwks;        /* a file or a URL; NULL: there are no keys */
     int64_t jwks_every_ms;   /* of a URL */
     const char *revoked;     /* a file; NULL: there is none */

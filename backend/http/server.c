@@ -242,6 +242,8 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
     context->auth = options->auth;
     context->origins = options->origins;
     context->log = options->log;
+    context->audit = options->audit;
+    context->behind_proxy = options->behind_proxy;
     context->write_metrics = options->write_metrics;
     context->write_metrics_context = options->write_metrics_context;
     context->cost_header = options->cost_header;

@@ -33,6 +33,7 @@
 
 #include "backend/api/api.h"
 #include "backend/auth/auth.h"
+#include "backend/front/audit.h"
 #include "backend/front/logger.h"
 #include "backend/front/origins.h"
 #include "backend/http/budgets.h"
@@ -67,6 +68,8 @@ typedef struct kedge_server_options {
     kedge_auth *auth;
     kedge_cors_origins *origins;
     kedge_logger *log;
+    kedge_audit *audit; /* NULL: none */
+    bool behind_proxy;  /* peers are named by a proxy's header X-Forwarded-For */
     /* Appends to GET /v1/metrics; NULL: nothing. */
     void (*write_metrics)(void *context, kedge_buffer *out);
     void *write_metrics_context;

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 
 static sigset_t all_signals(void)
 {
@@ -21,13 +23,24 @@ void kedge_signals_block(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-int kedge_signals_await_stop(kedge_reload *reload)
+static void note(kedge_audit *audit, const siginfo_t *got)
+{
+    char sender[64];
+    snprintf(sender, sizeof sender, "uid %ld, process %ld", (long)got->si_uid, (long)got->si_pid);
+    const kedge_audit_entry entry = {.what = got->si_signo == SIGHUP ? "reload" : "stop",
+                                     .user = sender,
+                                     .detail = strsignal(got->si_signo)};
+    kedge_audit_act(audit, &entry);
+}
+
+int kedge_signals_await_stop(kedge_reload *reload, kedge_audit *audit)
 {
     const sigset_t signals = all_signals();
     for (;;) {
-        int signal_number = 0;
-        if (sigwait(&signals, &signal_number) != 0) continue;
-        if (signal_number != SIGHUP) return signal_number;
+        siginfo_t got;
+        if (sigwaitinfo(&signals, &got) < 0) continue;
+        note(audit, &got);
+        if (got.si_signo != SIGHUP) return got.si_signo;
         kedge_reload_now(reload);
     }
 }

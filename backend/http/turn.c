@@ -105,12 +105,12 @@ static void work(void *argument)
     bool waits = run(exchange);
     kedge_deadline_set(NULL);
     if (waits) return;
-    kedge_exchange_forget_who(exchange);
     kedge_buffer_free(&exchange->body);
     kedge_exchange_let_go(exchange);
     if (!kedge_exchange_hold(exchange, exchange->response.body.size))
         kedge_exchange_overload(exchange);
     kedge_exchange_finish(exchange);
+    kedge_exchange_forget_who(exchange);
     MHD_resume_connection(connection);
 }
 

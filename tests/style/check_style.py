@@ -59,7 +59,7 @@ ARROWS = {
                        "backend/effects", "backend/aws", "backend/api", "backend/queued", "backend/auth", "backend/front", "backend/plugin",
                        "backend/stores"],
     "backend/admin": ["common", "mutate", "wire", "backend/ports", *VERSIONED, "backend/log", "backend/api", "backend/effects",
-                      "backend/queued", "backend/embedded", "backend/auth", "backend/jobs", "backend/plugin",
+                      "backend/queued", "backend/embedded", "backend/auth", "backend/front", "backend/jobs", "backend/plugin",
                       "backend/stores"],
     "examples": [],
 }

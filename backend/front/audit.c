@@ -1,0 +1,249 @@
+/* See audit.h. */
+#include "backend/front/audit.h"
+
+#include "common/error.h"
+#include "common/json.h"
+#include "common/utf8.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STATUSES  4
+#define MINUTE_MS 60000
+
+static const int statuses[STATUSES] = {401, 403, 413, 429};
+
+/* So many lines may still be written, in 1/MINUTE_MS of a line. */
+typedef struct allowance {
+    int64_t left;
+    int64_t at_ms;    /* monotonic */
+    uint64_t omitted; /* since the last line */
+} allowance;
+
+struct kedge_audit {
+    const kedge_environment *environment;
+    char *path;
+    int file;
+    pthread_mutex_t mutex; /* over all that follows, and `file` */
+    allowance allowed[STATUSES];
+    uint64_t lines;
+    uint64_t omitted;
+    uint64_t failures;
+};
+
+/* ---- the file ---- */
+
+static kedge_status open_file(const char *path, int *file, kedge_error *error)
+{
+    if (strcmp(path, "-") == 0) {
+        *file = STDERR_FILENO;
+        return KEDGE_OK;
+    }
+    *file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (*file >= 0) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_IO, "audit-failed", "cannot write the audit log %s: %s", path,
+                      strerror(errno));
+}
+
+static void close_file(int file)
+{
+    if (file >= 0 && file != STDERR_FILENO) close(file);
+}
+
+kedge_status kedge_audit_open(const kedge_environment *environment, const char *path,
+                              kedge_audit **audit, kedge_error *error)
+{
+    int file = -1;
+    kedge_status status = open_file(path, &file, error);
+    if (status != KEDGE_OK) return status;
+    kedge_audit *made = kedge_allocate(environment->allocator, sizeof *made);
+    char *copy = kedge_copy_text(environment->allocator, kedge_bytes_of(path));
+    if (made == NULL || copy == NULL) {
+        kedge_release(environment->allocator, made);
+        kedge_release(environment->allocator, copy);
+        close_file(file);
+        return kedge_fail_no_memory(error);
+    }
+    made->environment = environment;
+    made->path = copy;
+    made->file = file;
+    pthread_mutex_init(&made->mutex, NULL);
+    int64_t now_ms = environment->monotonic_ms(environment->context);
+    for (size_t i = 0; i < STATUSES; i++) {
+        made->allowed[i] =
+            (allowance){.left = (int64_t)KEDGE_AUDIT_BURST * MINUTE_MS, .at_ms = now_ms};
+    }
+    *audit = made;
+    return KEDGE_OK;
+}
+
+kedge_status kedge_audit_reopen(kedge_audit *audit, kedge_error *error)
+{
+    int file = -1;
+    if (audit == NULL) return KEDGE_OK;
+    kedge_status status = open_file(audit->path, &file, error);
+    if (status != KEDGE_OK) return status;
+    pthread_mutex_lock(&audit->mutex);
+    int before = audit->file;
+    audit->file = file;
+    pthread_mutex_unlock(&audit->mutex);
+    close_file(before);
+    return KEDGE_OK;
+}
+
+/* ---- a line ---- */
+
+/* What is not UTF-8 is cut off. */
+static kedge_bytes clip(kedge_bytes text)
+{
+    return kedge_utf8_clip(text, KEDGE_AUDIT_TEXT_BYTES);
+}
+
+static void write_text(kedge_json_writer *json, const char *name, kedge_bytes text)
+{
+    if (text.data == NULL) return;
+    kedge_json_key(json, name);
+    kedge_json_text(json, clip(text));
+}
+
+static void write_number(kedge_json_writer *json, const char *name, int64_t number)
+{
+    kedge_json_key(json, name);
+    kedge_json_integer(json, number);
+}
+
+static void write_words(kedge_json_writer *json, const kedge_audit_entry *entry)
+{
+    if (entry->word_count == 0) return;
+    kedge_json_key(json, "arguments");
+    kedge_json_begin_array(json);
+    for (size_t i = 0; i < entry->word_count && i < KEDGE_AUDIT_WORDS; i++) {
+        kedge_json_text(json, clip(kedge_bytes_of(entry->words[i])));
+    }
+    kedge_json_end_array(json);
+}
+
+static void write_entry(kedge_json_writer *json, const kedge_audit_entry *entry)
+{
+    const struct {
+        const char *name;
+        const char *text;
+    } fields[] = {{"code", entry->code},       {"user", entry->user},
+                  {"role", entry->role},       {"organization", entry->organization},
+                  {"project", entry->project}, {"address", entry->address},
+                  {"request", entry->request}, {"method", entry->method}};
+    write_text(json, "what", kedge_bytes_of(entry->what));
+    if (entry->status != 0) write_number(json, "status", entry->status);
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (fields[i].text && fields[i].text[0] != '\0')
+            write_text(json, fields[i].name, kedge_bytes_of(fields[i].text));
+    }
+    write_text(json, "path", entry->path);
+    write_words(json, entry);
+    write_text(json, "outcome", kedge_bytes_of(entry->outcome));
+    write_text(json, "detail", kedge_bytes_of(entry->detail));
+}
+
+/* With the mutex. `omitted`: refusals of the status that have no line. */
+static bool write_line(kedge_audit *audit, const kedge_audit_entry *entry, uint64_t omitted)
+{
+    const kedge_environment *environment = audit->environment;
+    kedge_buffer text = kedge_buffer_make(environment->allocator);
+    kedge_json_writer json = kedge_json_write(&text);
+    kedge_json_begin_object(&json);
+    write_number(&json, "time", environment->now_ms(environment->context));
+    write_entry(&json, entry);
+    if (omitted > 0) write_number(&json, "omitted", (int64_t)omitted);
+    kedge_json_end_object(&json);
+    kedge_buffer_append_byte(&text, '\n');
+    ssize_t written = -1;
+    if (kedge_buffer_status(&text, NULL) == KEDGE_OK) {
+        do {
+            written = write(audit->file, text.data, text.size);
+        } while (written < 0 && errno == EINTR);
+    }
+    audit->lines++;
+    bool whole = written == (ssize_t)text.size;
+    if (!whole) audit->failures++;
+    kedge_buffer_free(&text);
+    return whole;
+}
+
+bool kedge_audit_act(kedge_audit *audit, const kedge_audit_entry *entry)
+{
+    if (audit == NULL) return true;
+    pthread_mutex_lock(&audit->mutex);
+    bool written = write_line(audit, entry, 0);
+    pthread_mutex_unlock(&audit->mutex);
+    return written;
+}
+
+/* ---- refusals ---- */
+
+/* With the mutex. Whether one more line may be written now. */
+static bool may_write(kedge_audit *audit, allowance *allowed)
+{
+    const kedge_environment *environment = audit->environment;
+    const int64_t most = (int64_t)KEDGE_AUDIT_BURST * MINUTE_MS;
+    int64_t now_ms = environment->monotonic_ms(environment->context);
+    int64_t passed_ms = now_ms - allowed->at_ms;
+    allowed->at_ms = now_ms;
+    allowed->left = passed_ms >= most / KEDGE_AUDIT_PER_MINUTE
+                        ? most
+                        : allowed->left + passed_ms * KEDGE_AUDIT_PER_MINUTE;
+    if (allowed->left > most) allowed->left = most;
+    if (allowed->left < MINUTE_MS) return false;
+    allowed->left -= MINUTE_MS;
+    return true;
+}
+
+void kedge_audit_refusal(kedge_audit *audit, const kedge_audit_entry *entry)
+{
+    size_t which = 0;
+    while (which < STATUSES && statuses[which] != entry->status)
+        which++;
+    if (audit == NULL || which == STATUSES) return;
+    kedge_audit_entry refusal = *entry;
+    refusal.what = "refused";
+    pthread_mutex_lock(&audit->mutex);
+    allowance *allowed = &audit->allowed[which];
+    if (may_write(audit, allowed)) {
+        write_line(audit, &refusal, allowed->omitted);
+        allowed->omitted = 0;
+    } else {
+        allowed->omitted++;
+        audit->omitted++;
+    }
+    pthread_mutex_unlock(&audit->mutex);
+}
+
+void kedge_audit_close(kedge_audit *audit)
+{
+    if (audit == NULL) return;
+    for (size_t i = 0; i < STATUSES; i++) {
+        const kedge_audit_entry entry = {.what = "omitted", .status = statuses[i]};
+        if (audit->allowed[i].omitted > 0) write_line(audit, &entry, audit->allowed[i].omitted);
+    }
+    close_file(audit->file);
+    pthread_mutex_destroy(&audit->mutex);
+    kedge_release(audit->environment->allocator, audit->path);
+    kedge_release(audit->environment->allocator, audit);
+}
+
+void kedge_audit_write_metrics(kedge_audit *audit, kedge_buffer *out)
+{
+    pthread_mutex_lock(&audit->mutex);
+    kedge_buffer_append_format(out,
+                               "# TYPE kedge_audit_lines_total counter\n"
+                               "kedge_audit_lines_total %llu\n"
+                               "# TYPE kedge_audit_omitted_total counter\n"
+                               "kedge_audit_omitted_total %llu\n"
+                               "# TYPE kedge_audit_failures_total counter\n"
+                               "kedge_audit_failures_total %llu\n",
+                               (unsigned long long)audit->lines, (unsigned long long)audit->omitted,
+                               (unsigned long long)audit->failures);
+    pthread_mutex_unlock(&audit->mutex);
+}

@@ -1,0 +1,54 @@
+/* The audit log: who did what to a server, and who was refused. One JSON object a line:
+ *
+ *   {"time": ms, "what": "refused", "status": 401, "code": "token-expired", "user": "ann", ...}
+ *
+ * It is a file that only its user can read, or the standard error. Lines are appended whole, so
+ * that several processes may share the file. Acts are always written. Refusals are what peers can
+ * cause: of each status there are so many lines a minute, and a line tells how many were left out,
+ * so that no flood fills the disk or hides refusals of another kind. Any thread. */
+#ifndef KEDGE_BACKEND_FRONT_AUDIT_H
+#define KEDGE_BACKEND_FRONT_AUDIT_H
+
+#include "common/environment.h"
+
+#define KEDGE_AUDIT_BURST      100 /* refusals of one status at once */
+#define KEDGE_AUDIT_PER_MINUTE 60  /* and from then on */
+#define KEDGE_AUDIT_TEXT_BYTES 256 /* of a field; the rest is cut off */
+#define KEDGE_AUDIT_WORDS      8
+
+/* NULL or 0: the line has no such field. */
+typedef struct kedge_audit_entry {
+    const char *what;
+    int status; /* of the response */
+    const char *code;
+    const char *user;
+    const char *role;
+    const char *organization;
+    const char *project;
+    const char *address;
+    const char *request; /* its name, which the response has, too */
+    const char *method;
+    kedge_bytes path;         /* without the query */
+    const char *const *words; /* of a command */
+    size_t word_count;
+    const char *outcome;
+    const char *detail;
+} kedge_audit_entry;
+
+typedef struct kedge_audit kedge_audit;
+
+/* `path`: "-" is the standard error. KEDGE_IO "audit-failed". */
+kedge_status kedge_audit_open(const kedge_environment *environment, const char *path,
+                              kedge_audit **audit, kedge_error *error);
+/* Opens the file anew, which may have been renamed. With an error it goes on with the one of
+ * before. */
+kedge_status kedge_audit_reopen(kedge_audit *audit, kedge_error *error);
+/* This one, kedge_audit_reopen and the two that write do nothing with NULL. */
+void kedge_audit_close(kedge_audit *audit);
+/* False: the line could not be written. */
+bool kedge_audit_act(kedge_audit *audit, const kedge_audit_entry *entry);
+/* Sets `what`. */
+void kedge_audit_refusal(kedge_audit *audit, const kedge_audit_entry *entry);
+void kedge_audit_write_metrics(kedge_audit *audit, kedge_buffer *out);
+
+#endif

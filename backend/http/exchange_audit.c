@@ -1,0 +1,70 @@
+/* What the audit log has of a request that was refused. */
+#include "backend/http/exchange.h"
+
+#include "common/json.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#define ADDRESS_SIZE INET6_ADDRSTRLEN
+#define CODE_SIZE    64
+
+static void write_socket(const struct sockaddr *peer, char address[ADDRESS_SIZE])
+{
+    const void *number = peer->sa_family == AF_INET6
+                             ? (const void *)&((const struct sockaddr_in6 *)peer)->sin6_addr
+                             : (const void *)&((const struct sockaddr_in *)peer)->sin_addr;
+    if (!inet_ntop(peer->sa_family, number, address, ADDRESS_SIZE)) address[0] = '\0';
+}
+
+/* The last address of the header, which is the one that the proxy itself has seen. */
+static bool read_forwarded(kedge_exchange *exchange, char address[ADDRESS_SIZE])
+{
+    unsigned char number[sizeof(struct in6_addr)];
+    const char *header = kedge_exchange_header(exchange, "X-Forwarded-For");
+    const char *comma = header ? strrchr(header, ',') : NULL;
+    const char *last = comma ? comma + 1 + strspn(comma + 1, " ") : header;
+    size_t size = last ? strcspn(last, " ") : 0;
+    if (size == 0 || size >= ADDRESS_SIZE) return false;
+    memcpy(address, last, size);
+    address[size] = '\0';
+    return inet_pton(AF_INET, address, number) == 1 || inet_pton(AF_INET6, address, number) == 1;
+}
+
+static void write_address(kedge_exchange *exchange, char address[ADDRESS_SIZE])
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    address[0] = '\0';
+    if (exchange->context->behind_proxy && read_forwarded(exchange, address)) return;
+    if (info && info->client_addr) write_socket(info->client_addr, address);
+}
+
+void kedge_exchange_audit(kedge_exchange *exchange)
+{
+    const kedge_environment *environment = exchange->context->environment;
+    int status = exchange->response.status;
+    if (!exchange->context->audit ||
+        (status != 401 && status != 403 && status != 413 && status != 429)) {
+        return;
+    }
+    char address[ADDRESS_SIZE];
+    char code[CODE_SIZE] = "";
+    const kedge_auth_result *who = exchange->who;
+    write_address(exchange, address);
+    kedge_json_member_chars(kedge_buffer_bytes(&exchange->response.body), "code", code, CODE_SIZE);
+    kedge_random_hex(environment, (KEDGE_REQUEST_ID_SIZE - 1) / 2, exchange->request_id);
+    const kedge_audit_entry entry = {
+        .status = status,
+        .code = code,
+        .user = who ? who->user : NULL,
+        .role = who ? who->role : NULL,
+        .organization = who ? who->organization : NULL,
+        .address = address,
+        .request = exchange->request_id,
+        .method = exchange->method,
+        .path = {exchange->target, strcspn(exchange->target, "?")},
+    };
+    kedge_audit_refusal(exchange->context->audit, &entry);
+}

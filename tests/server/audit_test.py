@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""The audit log: what was done to a server and its data, who was refused, and that no flood fills the disk.
+
+Usage: audit_test.py SERVER_PROGRAM PLUGIN ADMIN_PROGRAM. Closes with the plain line "N passed, N failed"."""
+import http.client
+import json
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+from peers import BASE, MIB, Server, run_tests, wait_for
+from tokens import ADMIN, make_keys, make_token
+
+BURST = 100  # as backend/front/audit.h says
+PER_MINUTE = 60
+
+
+class Audit(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.file = self.root / "audit"
+        make_keys(self.root)
+
+    def start(self, *options):
+        self.server = Server(self.root / "data", "--jwks", str(self.root / "keys.json"), "--issuer", "i", "--audience",
+                             "kedge", "--audit", str(self.file), *options)
+        self.addCleanup(lambda: self.assertEqual(self.server.stop(), 0, self.server.logged()))
+
+    def token(self, **claims):
+        return {"Authorization": "Bearer " + make_token(self.root, {"sub": "ann", **claims})}
+
+    def lines(self, **wanted):
+        """The lines that have these fields."""
+        every = [json.loads(line) for line in self.file.read_text().splitlines()]
+        return [line for line in every if wanted.items() <= line.items()]
+
+    def refused(self, status, code, **fields):
+        [line] = self.lines(what="refused", status=status, code=code)
+        self.assertEqual({name: line.get(name) for name in fields}, fields)
+        self.assertAlmostEqual(line["time"] / 1000, time.time(), delta=600)
+        return line
+
+    def test_starts_stops_and_reloads_are_told_with_who_caused_them(self):
+        self.start()
+        self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o600)
+        self.server.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: self.lines(what="keys-loaded"))
+        (self.root / "keys.json").write_text("{}")
+        wait_for(lambda: self.lines(what="keys-not-loaded", code="jwks-invalid"))
+        self.assertEqual(self.server.stop(), 0)
+        told = [line["what"] for line in self.lines()]
+        self.assertEqual(told, ["started", "reload", "keys-loaded", "keys-not-loaded", "stop", "stopped"])
+        for what in ("reload", "stop"):
+            [line] = self.lines(what=what)
+            self.assertEqual(line["user"], f"uid {os.getuid()}, process {os.getpid()}")
+
+    def test_each_refusal_tells_who_asked_from_where_for_what(self):
+        self.start("--budget", "user_event_streams=1")
+        self.assertEqual(self.server.request("PUT", BASE, headers=self.token(role="admin"))[0], 201)
+        status, headers, _ = self.server.request("GET", BASE + "/versions?secret=s3cret")
+        self.assertEqual(status, 401)
+        line = self.refused(401, "token-missing", address="127.0.0.1", method="GET", path=BASE + "/versions", user=None)
+        self.assertEqual(headers["X-Request-Id"], line["request"])
+        self.server.request("GET", BASE + "/versions", headers=self.token(exp=1))
+        self.refused(401, "token-expired", user=None)
+        self.server.request("GET", "/v1/metrics", headers=self.token(role="editor"))
+        self.refused(403, "not-allowed", user="ann", role="editor", organization="acme", path="/v1/metrics")
+        self.server.request("POST", BASE + "/push", b'{"a":"' + b"x" * (17 * MIB) + b'"}', self.token())
+        self.refused(413, "body-too-large", user="ann", organization="acme", method="POST")
+        with self.server.events(self.token()) as stream:
+            stream.recv(100)
+            self.server.request("GET", BASE + "/events", headers=self.token())
+        self.refused(429, "budget-exceeded", user="ann", path=BASE + "/events")
+        self.assertEqual(self.server.request("GET", BASE + "/versions/9", headers=self.token())[0], 404)
+        self.assertEqual(len(self.lines(what="refused")), 5)
+        text = self.file.read_text()
+        self.assertNotIn("s3cret", text)
+        self.assertNotIn("Bearer", text)
+
+    def test_a_flood_of_refusals_is_counted_and_not_written_and_hides_no_other_kind(self):
+        self.start()
+        peers = [http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60) for _ in range(4)]
+        began, asked = time.monotonic(), 2000
+        for n in range(asked):
+            peer = peers[n % 4]
+            peer.request("GET", f"/v1/orgs/acme/projects/{n}/versions/{'x' * 5000}")
+            peer.getresponse().read()
+        written = len(self.lines(status=401))
+        allowed = BURST + (time.monotonic() - began) / 60 * PER_MINUTE + 1
+        self.assertLessEqual(written, allowed)
+        self.assertGreaterEqual(written, BURST)
+        self.assertLess(self.file.stat().st_size, written * 1000)
+        self.server.request("GET", "/v1/metrics", headers=self.token(role="editor"))
+        self.refused(403, "not-allowed", user="ann")
+        self.server.metrics_headers = self.token(org="*", role="admin")
+        self.assertEqual(self.server.metric("kedge_audit_omitted_total"), asked - written)
+        self.assertEqual(self.server.stop(), 0)
+        lines = self.lines(status=401)
+        told = sum(line.get("omitted", 0) for line in lines) + len([line for line in lines if line["what"] == "refused"])
+        self.assertEqual(told, asked)
+
+    def test_a_peer_behind_a_proxy_has_the_address_that_the_proxy_has_seen(self):
+        for options, address in (((), "127.0.0.1"), (("--behind-proxy",), "2001:db8::7")):
+            self.file.unlink(missing_ok=True)
+            self.start(*options)
+            self.server.request("GET", BASE + "/versions", headers={"X-Forwarded-For": "192.0.2.9, 2001:db8::7"})
+            self.refused(401, "token-missing", address=address)
+            self.assertEqual(self.server.stop(), 0)
+        self.file.unlink()
+        self.start("--behind-proxy")
+        self.server.request("GET", BASE + "/versions", headers={"X-Forwarded-For": "mallory"})
+        self.refused(401, "token-missing", address="127.0.0.1")
+
+    def test_a_file_that_was_renamed_is_made_anew_on_sighup(self):
+        self.start()
+        self.file.rename(self.root / "audit.1")
+        self.server.process.send_signal(signal.SIGHUP)
+        wait_for(self.file.exists)
+        self.server.request("GET", BASE + "/versions")
+        self.assertEqual(len(self.lines(what="refused")), 1)
+        self.assertNotIn("refused", (self.root / "audit.1").read_text())
+
+    def test_a_server_whose_audit_log_cannot_be_written_does_not_start(self):
+        for wrong in (self.root / "nowhere/audit", self.root):
+            with self.assertRaisesRegex(RuntimeError, "audit-failed"):
+                Server(self.root / "data", "--open", "--audit", str(wrong))
+
+    # ---- kedge-admin ----
+
+    def admin(self, *words, audit=None):
+        return subprocess.run([ADMIN, "--data", str(self.root / "data"), "--org", "acme", *words, "--audit",
+                               str(audit or self.file)], capture_output=True, text=True, timeout=60)
+
+    def test_commands_that_change_something_are_told_before_and_after(self):
+        self.start()
+        self.assertEqual(self.admin("--project", "p", "create-project").returncode, 0)
+        begun, done = self.lines(what="create-project")
+        for line, outcome in ((begun, "begun"), (done, "done")):
+            self.assertEqual((line["outcome"], line["organization"], line["project"]), (outcome, "acme", "p"))
+            self.assertTrue(line["user"].startswith(f"uid {os.getuid()}, "))
+        self.assertEqual(self.admin("--project", "p", "fork", "q", "--version", "9").returncode, 1)
+        begun, failed = self.lines(what="fork")
+        self.assertEqual((begun["arguments"], failed["outcome"], failed["detail"]), (["q"], "failed", "exit code 1"))
+        for words in (("--project", "p", "versions"), ("--project", "p", "verify"), ("--project", "p", "gc")):
+            before = self.file.read_text()
+            self.assertEqual(self.admin(*words).returncode, 0)
+            self.assertEqual(self.file.read_text(), before)
+        self.assertEqual(self.admin("--project", "p", "gc", "--remove").returncode, 0)
+        self.assertEqual([line["outcome"] for line in self.lines(what="gc")], ["begun", "done"])
+
+    def test_a_command_that_cannot_be_told_is_not_run(self):
+        self.start()
+        for unwritable in (self.root / "nowhere/audit", "/dev/full"):
+            done = self.admin("--project", "p", "create-project", audit=unwritable)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("audit-failed", done.stderr)
+            self.assertEqual(self.admin("--project", "p", "versions").returncode, 1)
+
+    def test_a_token_that_is_made_is_told_but_not_itself(self):
+        words = [ADMIN, "token", str(self.root / "key.json"), "--issuer", "i", "--audience", "kedge", "--org", "acme",
+                 "--user", "ann", "--audit", str(self.file)]
+        token = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+        self.assertEqual([line["outcome"] for line in self.lines(what="token", detail="ann")], ["begun", "done"])
+        self.assertNotIn(token[-20:], self.file.read_text())
+
+
+if __name__ == "__main__":
+    run_tests()
