@@ -87,5 +87,5 @@ bool kedge_wire_content_range_read(kedge_bytes header, kedge_wire_body_part *out
     return take_text(&header, KEDGE_BYTES("bytes ")) && take_number(&header, &out->first) &&
            take_text(&header, KEDGE_BYTES("-")) && take_number(&header, &out->last) &&
            take_text(&header, KEDGE_BYTES("/")) && take_number(&header, &out->size_bytes) &&
-           header.size == 0;
+           header.size == 0 && out->first <= out->last && out->last < out->size_bytes;
 }

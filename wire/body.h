@@ -36,7 +36,7 @@ void kedge_wire_content_range_write(const kedge_wire_body_part *part,
                                     char out[KEDGE_WIRE_RANGE_SIZE]);
 /* The same for a range that is outside: the size alone. */
 void kedge_wire_content_range_write_outside(int64_t size_bytes, char out[KEDGE_WIRE_RANGE_SIZE]);
-/* False when the header does not name a part. */
+/* False when the header does not name a part that the whole can have. */
 bool kedge_wire_content_range_read(kedge_bytes header, kedge_wire_body_part *out);
 
 #endif

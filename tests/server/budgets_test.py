@@ -6,6 +6,7 @@ Usage: budgets_test.py SERVER_PROGRAM PLUGIN LIBKEDGE. Closes with the plain lin
 import contextlib
 import json
 import pathlib
+import re
 import resource
 import socket
 import sys
@@ -106,6 +107,9 @@ class Budgets(unittest.TestCase):
             "user_connections": 256, "organization_connections": 1536,
             "user_held_bytes": 144 * MIB, "organization_held_bytes": 192 * MIB,
             "address_connections": 0, "stranger_connections": 1024})
+        text = (pathlib.Path(__file__).resolve().parents[2] / "docs/explanation/bounds.md").read_text()
+        told = {name: int(value) for name, value in re.findall(r"^\| `([a-z_]+)` \| ([0-9]+) \|", text, re.M)}
+        self.assertEqual(told, {**budgets, "user_event_streams": 64})
 
     def test_a_budget_that_is_none_does_not_start(self):
         with self.assertRaisesRegex(RuntimeError, "budget-invalid"):

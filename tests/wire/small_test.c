@@ -297,6 +297,9 @@ static void test_a_content_range_that_names_no_part_is_refused(void **state)
                                         "bytes 1-2/",
                                         "bytes 1-2/*",
                                         "bytes 1-2/3x",
+                                        "bytes 2-1/3",
+                                        "bytes 1-3/3",
+                                        "bytes 0-0/0",
                                         "bytes 1-2/1234567890123456"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
