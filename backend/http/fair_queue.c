@@ -30,17 +30,19 @@ struct kedge_fair_tenant {
     fair_project *projects;
     size_t waiting;
     uint32_t running;
-    int64_t used_us; /* time of threads, on the scale of all tenants */
-    int64_t mean_us; /* of its jobs lately */
+    int64_t used_us;     /* time of threads, on the scale of all tenants */
+    int64_t mean_us;     /* of its jobs lately */
+    int64_t computes_us; /* the same of processors */
     size_t name_size;
     char name[KEDGE_TENANT_NAME_BYTES];
 };
 
 void kedge_fair_queue_open(kedge_fair_queue *queue, const kedge_allocator *allocator,
-                           uint32_t threads)
+                           uint32_t threads, uint32_t processors)
 {
-    KEDGE_ASSERT(threads >= 1);
-    *queue = (kedge_fair_queue){.allocator = allocator, .threads = threads};
+    KEDGE_ASSERT(threads >= 1 && processors >= 1);
+    *queue =
+        (kedge_fair_queue){.allocator = allocator, .threads = threads, .processors = processors};
 }
 
 void kedge_fair_queue_close(kedge_fair_queue *queue)
@@ -158,21 +160,25 @@ static uint32_t at_least_one(uint32_t count)
     return count > 0 ? count : 1;
 }
 
-/* How many threads the tenant may have. */
-static uint32_t share_of(const kedge_fair_queue *queue, const kedge_fair_tenant *tenant,
-                         int64_t now_us)
+/* Whether the tenant may have another thread. */
+static bool may_run(const kedge_fair_queue *queue, const kedge_fair_tenant *tenant, int64_t now_us)
 {
-    bool shared = tenant->kind != KEDGE_TENANT_ORGANIZATION || now_us < queue->shared_until_us;
-    if (shared) return at_least_one(queue->threads / KEDGE_WORKERS_TENANTS_SHARE);
-    uint32_t free = at_least_one(queue->threads / KEDGE_WORKERS_ALONE_SHARE);
-    return at_least_one(queue->threads - free);
+    uint32_t share = at_least_one(queue->threads / KEDGE_WORKERS_TENANTS_SHARE);
+    uint32_t spare = at_least_one(queue->threads / KEDGE_WORKERS_ALONE_SHARE);
+    uint32_t free = queue->threads - queue->running;
+    bool computes = tenant->computes_us >= KEDGE_WORKERS_COMPUTES_US &&
+                    tenant->computes_us > tenant->mean_us / 2;
+    if (tenant->kind == KEDGE_TENANT_ORGANIZATION && now_us >= queue->shared_until_us)
+        return tenant->running < at_least_one(queue->threads - spare);
+    if (computes && tenant->running >= at_least_one(queue->processors / 2)) return false;
+    return tenant->running < share || free > queue->threads / KEDGE_WORKERS_FREE_SHARE;
 }
 
 static kedge_fair_tenant *next_tenant(const kedge_fair_queue *queue, int64_t now_us)
 {
     kedge_fair_tenant *next = NULL;
     for (kedge_fair_tenant *at = queue->first; at != NULL; at = at->next) {
-        if (at->waiting == 0 || at->running >= share_of(queue, at, now_us)) continue;
+        if (at->waiting == 0 || !may_run(queue, at, now_us)) continue;
         if (next == NULL || at->used_us < next->used_us) next = at;
     }
     return next;
@@ -199,7 +205,7 @@ static fair_entry *take_entry(kedge_fair_queue *queue, kedge_fair_tenant *tenant
 
 bool kedge_fair_queue_take(kedge_fair_queue *queue, int64_t now_us, kedge_fair_job *job)
 {
-    kedge_fair_tenant *tenant = next_tenant(queue, now_us);
+    kedge_fair_tenant *tenant = queue->running < queue->threads ? next_tenant(queue, now_us) : NULL;
     if (tenant == NULL) return false;
     KEDGE_ASSERT(tenant->projects != NULL && queue->waiting > 0);
     fair_entry *entry = take_entry(queue, tenant);
@@ -209,16 +215,20 @@ bool kedge_fair_queue_take(kedge_fair_queue *queue, int64_t now_us, kedge_fair_j
     tenant->used_us += job->charged_us;
     tenant->waiting--;
     tenant->running++;
+    queue->running++;
     queue->waiting--;
     return true;
 }
 
-void kedge_fair_queue_finished(kedge_fair_queue *queue, const kedge_fair_job *job, int64_t took_us)
+void kedge_fair_queue_finished(kedge_fair_queue *queue, const kedge_fair_job *job, int64_t took_us,
+                               int64_t computed_us)
 {
     kedge_fair_tenant *tenant = job->tenant;
     KEDGE_ASSERT(tenant->running > 0);
     tenant->running--;
+    queue->running--;
     tenant->used_us += took_us - job->charged_us;
     tenant->mean_us = (tenant->mean_us * 7 + took_us) / 8;
+    tenant->computes_us = (tenant->computes_us * 7 + computed_us) / 8;
     drop_idle(queue, tenant);
 }

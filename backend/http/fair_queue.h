@@ -17,6 +17,8 @@ typedef struct kedge_fair_job {
 typedef struct kedge_fair_queue {
     const kedge_allocator *allocator;
     uint32_t threads;
+    uint32_t processors;
+    uint32_t running;
     size_t waiting;
     kedge_fair_tenant *first; /* those with jobs that wait or run */
     int64_t served_us;        /* by the tenant that was served last: where a new one starts */
@@ -24,7 +26,7 @@ typedef struct kedge_fair_queue {
 } kedge_fair_queue;
 
 void kedge_fair_queue_open(kedge_fair_queue *queue, const kedge_allocator *allocator,
-                           uint32_t threads);
+                           uint32_t threads, uint32_t processors);
 void kedge_fair_queue_close(kedge_fair_queue *queue); /* no job waits or runs */
 
 /* `now_us` is monotonic in all calls. */
@@ -33,7 +35,9 @@ kedge_workers_answer kedge_fair_queue_add(kedge_fair_queue *queue, const kedge_t
                                           void *argument);
 /* The next job, which runs from now on. False: none may run now. */
 bool kedge_fair_queue_take(kedge_fair_queue *queue, int64_t now_us, kedge_fair_job *job);
-/* A job that was taken is done, and has kept a thread for `took_us`. */
-void kedge_fair_queue_finished(kedge_fair_queue *queue, const kedge_fair_job *job, int64_t took_us);
+/* A job that was taken is done: it has kept a thread for `took_us`, and a processor for
+ * `computed_us` of them. */
+void kedge_fair_queue_finished(kedge_fair_queue *queue, const kedge_fair_job *job, int64_t took_us,
+                               int64_t computed_us);
 
 #endif

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 struct kedge_workers {
     const kedge_environment *environment;
@@ -19,11 +20,11 @@ struct kedge_workers {
     uint32_t thread_count;
 };
 
-/* The system's clock, since it is measured how long a thread was taken. */
-static int64_t now_us(void)
+/* The system's clocks, since it is measured how long a thread was taken. */
+static int64_t clock_us(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
@@ -33,18 +34,20 @@ static void *run(void *argument)
     kedge_fair_job job;
     pthread_mutex_lock(&workers->mutex);
     for (;;) {
-        if (!kedge_fair_queue_take(&workers->queue, now_us(), &job)) {
+        if (!kedge_fair_queue_take(&workers->queue, clock_us(CLOCK_MONOTONIC), &job)) {
             if (workers->stopping && atomic_load(&workers->waiting) == 0) break;
             pthread_cond_wait(&workers->changed, &workers->mutex);
             continue;
         }
         atomic_fetch_sub(&workers->waiting, 1);
         pthread_mutex_unlock(&workers->mutex);
-        int64_t started_us = now_us();
+        int64_t started_us = clock_us(CLOCK_MONOTONIC);
+        int64_t cpu_us = clock_us(CLOCK_THREAD_CPUTIME_ID);
         job.work(job.argument);
-        int64_t took_us = now_us() - started_us;
+        int64_t computed_us = clock_us(CLOCK_THREAD_CPUTIME_ID) - cpu_us;
+        int64_t took_us = clock_us(CLOCK_MONOTONIC) - started_us;
         pthread_mutex_lock(&workers->mutex);
-        kedge_fair_queue_finished(&workers->queue, &job, took_us);
+        kedge_fair_queue_finished(&workers->queue, &job, took_us, computed_us);
         if (atomic_load(&workers->waiting) > 0 || workers->stopping)
             pthread_cond_broadcast(&workers->changed);
     }
@@ -60,7 +63,9 @@ kedge_status kedge_workers_start(const kedge_environment *environment, uint32_t 
     if (count < 1) count = 1;
     if (count > KEDGE_WORKERS_MAX) count = KEDGE_WORKERS_MAX;
     made->environment = environment;
-    kedge_fair_queue_open(&made->queue, environment->allocator, count);
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    kedge_fair_queue_open(&made->queue, environment->allocator, count,
+                          processors > 0 ? (uint32_t)processors : 1);
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->changed, NULL);
     while (made->thread_count < count &&
@@ -83,7 +88,8 @@ kedge_workers_answer kedge_workers_submit(kedge_workers *workers, const kedge_te
     kedge_workers_answer answer = KEDGE_WORKERS_FULL;
     pthread_mutex_lock(&workers->mutex);
     if (!workers->stopping) {
-        answer = kedge_fair_queue_add(&workers->queue, tenant, now_us(), work, argument);
+        answer = kedge_fair_queue_add(&workers->queue, tenant, clock_us(CLOCK_MONOTONIC), work,
+                                      argument);
     }
     if (answer == KEDGE_WORKERS_TAKEN) {
         atomic_fetch_add(&workers->waiting, 1);

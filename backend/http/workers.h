@@ -7,8 +7,9 @@
  * a turn of those that run. A job that runs for long should ask kedge_workers_are_awaited after its
  * turn, and come again.
  *
- * While several tenants are active none may have more than a quarter of the threads: a thread that
- * computes slows all others of the machine. */
+ * While several tenants are active, each may have a quarter of the threads, and more only as long as
+ * half of all stay free. One whose jobs compute, rather than wait for a store, has no more threads
+ * than half of the processors: it would slow all others of the machine. */
 #ifndef KEDGE_BACKEND_HTTP_WORKERS_H
 #define KEDGE_BACKEND_HTTP_WORKERS_H
 
@@ -20,8 +21,10 @@
 #define KEDGE_WORKERS_DEFAULT       16
 #define KEDGE_WORKERS_QUEUE_MAX     1024  /* jobs that wait */
 #define KEDGE_WORKERS_TENANT_MAX    256   /* of one tenant */
-#define KEDGE_WORKERS_TENANTS_SHARE 4     /* a tenant has at most one thread in so many */
+#define KEDGE_WORKERS_TENANTS_SHARE 4     /* a tenant has one thread in so many for sure */
+#define KEDGE_WORKERS_FREE_SHARE    2     /* more only while one in so many is free */
 #define KEDGE_WORKERS_ALONE_SHARE   8     /* one in so many stays free while it is alone */
+#define KEDGE_WORKERS_COMPUTES_US   5000  /* of processor time of a job, in the mean */
 #define KEDGE_WORKERS_TURN_MS       250   /* of a job, when others wait */
 #define KEDGE_WORKERS_SHARED_MS     10000 /* since two tenants were active */
 

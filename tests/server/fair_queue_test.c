@@ -8,8 +8,10 @@
 
 #include <cmocka.h>
 
-#define THREADS 16
-#define SHARE   (THREADS / KEDGE_WORKERS_TENANTS_SHARE)
+#define THREADS    16
+#define SHARE      (THREADS / KEDGE_WORKERS_TENANTS_SHARE)
+#define FREE       (THREADS / KEDGE_WORKERS_FREE_SHARE)
+#define PROCESSORS 4
 
 typedef struct fixture {
     kedge_fair_queue queue;
@@ -49,7 +51,7 @@ static void run(fixture *at, const char *expected, int64_t took_us)
     assert_non_null(project);
     assert_string_equal(project, expected);
     at->now_us += took_us;
-    kedge_fair_queue_finished(&at->queue, &job, took_us);
+    kedge_fair_queue_finished(&at->queue, &job, took_us, 0);
 }
 
 static kedge_environment environment;
@@ -57,7 +59,7 @@ static kedge_environment environment;
 static fixture make(uint32_t threads)
 {
     fixture made = {.now_us = 1000000};
-    kedge_fair_queue_open(&made.queue, environment.allocator, threads);
+    kedge_fair_queue_open(&made.queue, environment.allocator, threads, PROCESSORS);
     return made;
 }
 
@@ -66,7 +68,7 @@ static void close_fixture(fixture *at)
 {
     kedge_fair_job job;
     while (take(at, &job) != NULL)
-        kedge_fair_queue_finished(&at->queue, &job, 1);
+        kedge_fair_queue_finished(&at->queue, &job, 1, 0);
     assert_int_equal(at->queue.waiting, 0);
     kedge_fair_queue_close(&at->queue);
 }
@@ -110,7 +112,7 @@ static void test_another_organization_waits_for_one_job_whatever_stands_in_front
     run(&at, "evil", 250000);
     assert_non_null(take(&at, &first)); /* runs when the other comes */
     add_many(&at, "good", "good", 1);
-    kedge_fair_queue_finished(&at.queue, &first, 250000);
+    kedge_fair_queue_finished(&at.queue, &first, 250000, 0);
     run(&at, "good", 1000);
     close_fixture(&at);
 }
@@ -127,7 +129,7 @@ static void test_who_has_used_less_time_is_next(void **state)
         kedge_fair_job job;
         const char *project = take(&at, &job);
         bool is_cheap = strcmp(project, "cheap") == 0;
-        kedge_fair_queue_finished(&at.queue, &job, is_cheap ? 1000 : 20000);
+        kedge_fair_queue_finished(&at.queue, &job, is_cheap ? 1000 : 20000, 0);
         cheap += is_cheap;
     }
     assert_in_range(cheap, 50, 59); /* one of the dear takes as long as 20 of the cheap */
@@ -147,7 +149,7 @@ static void test_who_comes_anew_starts_where_the_others_stand(void **state)
     for (int i = 0; i < 40; i++) {
         kedge_fair_job job;
         old += strcmp(take(&at, &job), "old") == 0;
-        kedge_fair_queue_finished(&at.queue, &job, 10000);
+        kedge_fair_queue_finished(&at.queue, &job, 10000, 0);
     }
     assert_in_range(old, 15, 25);
     close_fixture(&at);
@@ -161,27 +163,56 @@ static int take_all(fixture *at, kedge_fair_job jobs[THREADS])
     return taken;
 }
 
+static void finish_all(fixture *at, const kedge_fair_job *jobs, int count, int64_t computed_us)
+{
+    for (int i = 0; i < count; i++)
+        kedge_fair_queue_finished(&at->queue, &jobs[i], 10000, computed_us);
+}
+
 static void test_one_organization_leaves_threads_free_and_among_several_has_a_share(void **state)
 {
     (void)state;
     kedge_fair_job jobs[THREADS];
+    kedge_fair_job others[THREADS];
     fixture at = make(THREADS);
-    add_many(&at, "a", "a", 40);
+    add_many(&at, "a", "a", 60);
     int taken = take_all(&at, jobs);
     assert_int_equal(taken, THREADS - THREADS / KEDGE_WORKERS_ALONE_SHARE);
-    add_many(&at, "b", "b", 40);
-    kedge_fair_job others[THREADS];
-    assert_int_equal(take_all(&at, others), SHARE);
-    for (int i = 0; i < SHARE; i++)
-        kedge_fair_queue_finished(&at.queue, &others[i], 1000);
-    /* It has more than its share, so nothing of it starts until it has less. */
-    for (int i = 0; i < taken; i++)
-        kedge_fair_queue_finished(&at.queue, &jobs[i], 1000);
+    add_many(&at, "b", "b", 60);
+    /* The first one has more than its share, and the second gets what is free. */
+    int more = take_all(&at, others);
+    assert_int_equal(more, THREADS / KEDGE_WORKERS_ALONE_SHARE);
+    finish_all(&at, jobs, taken, 0);
+    finish_all(&at, others, more, 0);
+    /* From now on half of the threads stay free for others. */
     taken = take_all(&at, jobs);
-    assert_int_equal(taken, 2 * SHARE);
-    for (int i = 0; i < taken; i++)
-        kedge_fair_queue_finished(&at.queue, &jobs[i], 1000);
+    assert_in_range(taken, THREADS - FREE, THREADS - SHARE);
+    add_many(&at, "c", "c", 20);
+    more = take_all(&at, others);
+    assert_int_equal(more, SHARE);
+    for (int i = 0; i < more; i++)
+        assert_string_equal(others[i].argument, "c");
+    finish_all(&at, jobs, taken, 0);
+    finish_all(&at, others, more, 0);
     at.now_us += (int64_t)KEDGE_WORKERS_SHARED_MS * 1000 + 1;
+    close_fixture(&at);
+}
+
+static void test_who_computes_has_half_of_the_processors_while_others_are_active(void **state)
+{
+    (void)state;
+    kedge_fair_job jobs[THREADS];
+    fixture at = make(THREADS);
+    int computing = 0;
+    add_many(&at, "computes", "computes", 100);
+    finish_all(&at, jobs, take_all(&at, jobs), 10000);
+    add_many(&at, "waits", "waits", 100);
+    int taken = take_all(&at, jobs);
+    for (int i = 0; i < taken; i++)
+        computing += strcmp(jobs[i].argument, "computes") == 0;
+    assert_int_equal(computing, PROCESSORS / 2);
+    assert_true(taken > computing);
+    finish_all(&at, jobs, taken, 0);
     close_fixture(&at);
 }
 
@@ -191,9 +222,9 @@ static void test_work_that_nobody_waits_for_has_a_share_also_when_it_is_alone(vo
     kedge_fair_job jobs[THREADS];
     fixture at = make(THREADS);
     add_many(&at, "?", "", 40);
-    assert_int_equal(take_all(&at, jobs), SHARE);
-    for (int i = 0; i < SHARE; i++)
-        kedge_fair_queue_finished(&at.queue, &jobs[i], 10);
+    int taken = take_all(&at, jobs);
+    assert_int_equal(taken, THREADS - FREE);
+    finish_all(&at, jobs, taken, 0);
     close_fixture(&at);
 }
 
@@ -221,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_who_has_used_less_time_is_next),
         cmocka_unit_test(test_who_comes_anew_starts_where_the_others_stand),
         cmocka_unit_test(test_one_organization_leaves_threads_free_and_among_several_has_a_share),
+        cmocka_unit_test(test_who_computes_has_half_of_the_processors_while_others_are_active),
         cmocka_unit_test(test_work_that_nobody_waits_for_has_a_share_also_when_it_is_alone),
         cmocka_unit_test(test_a_tenant_that_is_full_leaves_room_for_others),
     };
