@@ -220,4 +220,5 @@ void kedge_consumers_free(kedge_consumers *self)
 void kedge_consumers_write_metrics(void *consumers, kedge_buffer *out)
 {
     kedge_queued_write_metrics(((kedge_consumers *)consumers)->queued, out);
+    kedge_consumers_write_age(((kedge_consumers *)consumers)->queued, out);
 }

@@ -7,9 +7,9 @@
  * a turn of those that run. A job that runs for long should ask kedge_workers_are_awaited after its
  * turn, and come again.
  *
- * While several tenants are active, each may have a quarter of the threads, and more only as long as
- * half of all stay free. One whose jobs compute, rather than wait for a store, has no more threads
- * than half of the processors: it would slow all others of the machine. */
+ * While several tenants are active, each may have a quarter of the threads, and more only as long
+ * as half of all stay free. One whose jobs compute, rather than wait for a store, has no more
+ * threads than half of the processors: it would slow all others of the machine. */
 #ifndef KEDGE_BACKEND_HTTP_WORKERS_H
 #define KEDGE_BACKEND_HTTP_WORKERS_H
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 struct kedge_consumer {
+    kedge_consumer *next; /* of the queued mode */
     kedge_queued *queued;
     kedge_backend *backend;
     pthread_mutex_t mutex;
@@ -23,6 +24,10 @@ kedge_status kedge_consumer_new(kedge_queued *queued, kedge_backend *backend,
     made->queued = queued;
     made->backend = backend;
     pthread_mutex_init(&made->mutex, NULL);
+    pthread_mutex_lock(&queued->mutex);
+    made->next = queued->consumers;
+    queued->consumers = made;
+    pthread_mutex_unlock(&queued->mutex);
     *consumer = made;
     return KEDGE_OK;
 }
@@ -30,6 +35,12 @@ kedge_status kedge_consumer_new(kedge_queued *queued, kedge_backend *backend,
 void kedge_consumer_free(kedge_consumer *consumer)
 {
     if (consumer == NULL) return;
+    kedge_consumer **link = &consumer->queued->consumers;
+    pthread_mutex_lock(&consumer->queued->mutex);
+    while (*link != consumer)
+        link = &(*link)->next;
+    *link = consumer->next;
+    pthread_mutex_unlock(&consumer->queued->mutex);
     pthread_mutex_destroy(&consumer->mutex);
     kedge_release(consumer->queued->allocator, consumer);
 }
@@ -71,16 +82,34 @@ static void on_settled(void *context, size_t index, const kedge_consume_outcome 
     }
 }
 
-static void note_age(kedge_queued *queued, const kedge_queue_batch *batch)
+/* The age of the oldest message that counts; `open` may be NULL: all count. */
+static int64_t oldest_ms(const kedge_queued *queued, const kedge_queue_batch *batch,
+                         const bool *open)
 {
     const kedge_environment *environment = queued->environment;
     int64_t now_ms = environment->now_ms(environment->context);
-    int64_t oldest_ms = 0;
+    int64_t longest_ms = 0;
     for (size_t i = 0; i < batch->count; i++) {
         int64_t age_ms = now_ms - batch->messages[i].sent_ms;
-        if (age_ms > oldest_ms) oldest_ms = age_ms;
+        if ((open == NULL || open[i]) && age_ms > longest_ms) longest_ms = age_ms;
     }
-    atomic_store(&queued->counters.oldest_ms, oldest_ms);
+    return longest_ms;
+}
+
+void kedge_consumers_write_age(kedge_queued *queued, kedge_buffer *out)
+{
+    int64_t all_ms = atomic_load(&queued->counters.received_ms);
+    pthread_mutex_lock(&queued->mutex);
+    for (kedge_consumer *at = queued->consumers; at != NULL; at = at->next) {
+        pthread_mutex_lock(&at->mutex);
+        int64_t age_ms = oldest_ms(queued, &at->batch, at->open);
+        pthread_mutex_unlock(&at->mutex);
+        if (age_ms > all_ms) all_ms = age_ms;
+    }
+    pthread_mutex_unlock(&queued->mutex);
+    kedge_buffer_append_format(
+        out, "# TYPE kedge_queue_age_seconds gauge\nkedge_queue_age_seconds %.3f\n",
+        (double)all_ms / 1e3);
 }
 
 static void hold(kedge_consumer *consumer, const kedge_queue_batch *batch)
@@ -115,7 +144,7 @@ kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, siz
         atomic_fetch_add(&queued->counters.rounds_failed, 1);
         return status;
     }
-    note_age(queued, &batch);
+    atomic_store(&queued->counters.received_ms, oldest_ms(queued, &batch, NULL));
     hold(consumer, &batch);
     status = kedge_consume(queued, consumer->backend, batch.messages, batch.count, &watch, outcomes,
                            error);

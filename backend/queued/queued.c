@@ -3,6 +3,7 @@
 
 #include "backend/queued/message.h"
 #include "backend/queued/queued_internal.h"
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/gzip.h"
 
@@ -30,13 +31,17 @@ kedge_status kedge_queued_new(const kedge_queued_options *options, kedge_queued 
     made->options.visibility_ms = visibility_ms;
     made->environment = options->environment;
     made->allocator = options->environment->allocator;
+    pthread_mutex_init(&made->mutex, NULL);
     *queued = made;
     return KEDGE_OK;
 }
 
 void kedge_queued_free(kedge_queued *queued)
 {
-    if (queued != NULL) kedge_release(queued->allocator, queued);
+    if (queued == NULL) return;
+    KEDGE_ASSERT(queued->consumers == NULL);
+    pthread_mutex_destroy(&queued->mutex);
+    kedge_release(queued->allocator, queued);
 }
 
 /* ---- enqueue ---- */
@@ -204,7 +209,4 @@ void kedge_queued_write_metrics(kedge_queued *queued, kedge_buffer *out)
                                    atomic_load(&counters->call_failures[call]));
     }
     write_counter(out, "kedge_consumer_failures_total", &counters->rounds_failed);
-    kedge_buffer_append_format(
-        out, "# TYPE kedge_queue_age_seconds gauge\nkedge_queue_age_seconds %.3f\n",
-        (double)atomic_load(&counters->oldest_ms) / 1e3);
 }

@@ -142,5 +142,7 @@ void kedge_queued_call_failed(kedge_queued *queued, kedge_queued_call call,
 
 /* Counters as Prometheus text. */
 void kedge_queued_write_metrics(kedge_queued *queued, kedge_buffer *out);
+/* The same: the age of the oldest message that a consumer has in hand, or that came last. */
+void kedge_consumers_write_age(kedge_queued *queued, kedge_buffer *out);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "backend/queued/queued.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct kedge_queued_counters {
@@ -17,7 +18,7 @@ typedef struct kedge_queued_counters {
     atomic_ullong dropped[KEDGE_PUSH_PROBLEMS]; /* mutations */
     atomic_ullong call_failures[KEDGE_QUEUED_CALLS];
     atomic_ullong rounds_failed; /* of consumers */
-    atomic_llong oldest_ms;      /* age of the oldest message of the last receive */
+    atomic_llong received_ms;    /* age of the oldest message of the last receive, then */
 } kedge_queued_counters;
 
 struct kedge_queued {
@@ -25,6 +26,8 @@ struct kedge_queued {
     const kedge_environment *environment;
     const kedge_allocator *allocator;
     kedge_queued_counters counters;
+    pthread_mutex_t mutex; /* of the list */
+    kedge_consumer *consumers;
 };
 
 #endif

@@ -50,6 +50,42 @@ static void test_a_push_is_decided_by_the_consumer(void **state)
     check_empty(world);
 }
 
+/* A minute passes while the consumer works on a message. */
+static queue_world *busy;
+static double age_while_busy;
+
+static double age(queue_world *world)
+{
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    kedge_consumers_write_age(world->queued, &out);
+    const char *line = strstr(out.data, "\nkedge_queue_age_seconds ");
+    assert_non_null(line);
+    double seconds = strtod(line + strlen("\nkedge_queue_age_seconds "), NULL);
+    kedge_buffer_free(&out);
+    return seconds;
+}
+
+static void pass_a_minute(test_world *world)
+{
+    (void)world;
+    queue_world_pass(60000);
+    age_while_busy = age(busy);
+}
+
+static void test_the_age_of_the_queue_grows_while_a_message_is_worked_on(void **state)
+{
+    queue_world *world = *state;
+    busy = world;
+    queue_put(world, &ann, "g1", "c1", 1, 1, "a");
+    world->base->meddle = pass_a_minute;
+    world->base->meddle_at = world->base->calls + 3;
+    assert_int_equal(queue_round(world).received, 1);
+    assert_true(age_while_busy >= 60);
+    queue_put(world, &ann, "g1", "c1", 2, 2, "a");
+    assert_int_equal(queue_round(world).received, 1);
+    assert_true(age(world) < 1);
+}
+
 static void test_messages_of_several_senders_become_one_version(void **state)
 {
     queue_world *world = *state;
@@ -335,6 +371,7 @@ int main(void)
 #define QUEUED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         QUEUED(test_a_push_is_decided_by_the_consumer),
+        QUEUED(test_the_age_of_the_queue_grows_while_a_message_is_worked_on),
         QUEUED(test_messages_of_several_senders_become_one_version),
         QUEUED(test_a_client_split_over_messages_keeps_its_order),
         QUEUED(test_more_messages_than_a_receive_gives_are_several_rounds),
