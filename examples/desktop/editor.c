@@ -137,7 +137,9 @@ static void on_typed(GtkWidget *field, gpointer data)
     editor *open = data;
     if (open->loading) return;
     stop_pause(open);
-    open->pause = g_timeout_add(EDITOR_PAUSE_MS, on_pause, open);
+    /* Keys that wait come first: a window that could not run for a while has seen no pause. */
+    open->pause =
+        g_timeout_add_full(G_PRIORITY_DEFAULT_IDLE, EDITOR_PAUSE_MS, on_pause, open, NULL);
 }
 
 static void on_entered(GtkWidget *field, gpointer data)

@@ -79,16 +79,16 @@ class Window:
 
     def field(self, name):
         """The field Title, Folder or Text."""
-        return next((part for part in self.parts() if part.role == "text" and part.name == name), None)
+        return wait_for(f"the field {name}",
+                        lambda: next((part for part in self.parts() if part.role == "text" and part.name == name), None))
 
     def wait_field(self, name, text):
-        wait_for(f"{text!r} in the field {name}; {self.field(name)}",
-                 lambda: (field := self.field(name)) is not None and field.text == text)
+        wait_for(f"{text!r} in the field {name}; it has {self.field(name).text!r}", lambda: self.field(name).text == text)
         return self.field(name)
 
     def click(self, name, role=None):
         """A click of the mouse on the middle of a widget. The window has a border of some pixels, which extents leave out."""
         part = self.wait(name, role)
-        frame = next(each for each in self.parts() if each.role == "frame")
+        frame = self.wait(self.title, "frame")
         border = (WIDTH - frame.width) // 2
         self.screen.click(part.x + border + part.width // 2, part.y + border + part.height // 2)
