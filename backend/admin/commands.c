@@ -224,6 +224,13 @@ static const kedge_admin_command commands[] = {
      PROJECT,
      "",
      "removes what an import has left"},
+    {"delete-project",
+     {NULL},
+     kedge_admin_delete_project,
+     NULL,
+     PROJECT,
+     "y",
+     "removes the project and all that there is of it"},
     {"gc", {NULL}, kedge_admin_gc, NULL, PROJECT, "gr", "blobs that nothing refers to any more"},
     {"backup",
      {"FOLDER"},
@@ -331,6 +338,7 @@ void kedge_admin_write_help(kedge_buffer *out)
         "                      token: the role; the projects, all when not given\n"
         "  --minutes N         token: expires after so many; 60 when not given\n"
         "  --claims JSON       token: an object of claims that are added, or replace others\n"
+        "  --yes               delete-project: does not ask\n"
         "  --audit FILE        a command that changes something notes it there, at its begin and "
         "its\n"
         "                      end; - is the standard error\n"

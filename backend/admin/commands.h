@@ -37,6 +37,7 @@ typedef struct kedge_admin_line {
     const char *audit;
     const char *of_stores; /* the last option that says where the data is */
     bool remove;
+    bool yes;
     bool repair;
     bool items;
     bool help;

@@ -34,6 +34,7 @@ static kedge_status read_option(int argc, char **argv, int *at, kedge_admin_line
         {"--grace-hours", 'g', &line->grace_hours, NULL},
         {"--remove", 'r', NULL, &line->remove},
         {"--repair", 'p', NULL, &line->repair},
+        {"--yes", 'y', NULL, &line->yes},
         {"--algorithm", 'A', &line->algorithm, NULL},
         {"--issuer", 'I', &line->issuer, NULL},
         {"--audience", 'U', &line->audience, NULL},

@@ -56,6 +56,13 @@ static bool makes_data(const kedge_admin_command *command)
     return creates || command->run == kedge_admin_import;
 }
 
+/* On a data folder nobody else may work on what is deleted. */
+static kedge_stores_purpose purpose_of(const kedge_admin_command *command)
+{
+    if (command->run == kedge_admin_delete_project) return KEDGE_STORES_CHANGE;
+    return makes_data(command) ? KEDGE_STORES_MAKE : KEDGE_STORES_VISIT;
+}
+
 static bool opens_nothing(const kedge_admin_command *command)
 {
     return command->run == kedge_admin_backup || command->run == kedge_admin_restore ||
@@ -71,9 +78,8 @@ static int open_and_run(const kedge_admin_command *command, const kedge_admin_li
         kedge_admin alone = {NULL, NULL, &environment, environment.allocator, command, line};
         return command->run(&alone);
     }
-    if (kedge_stores_open(&environment, &line->stores,
-                          makes_data(command) ? KEDGE_STORES_MAKE : KEDGE_STORES_VISIT, &stores,
-                          &error) != KEDGE_OK) {
+    if (kedge_stores_open(&environment, &line->stores, purpose_of(command), &stores, &error) !=
+        KEDGE_OK) {
         return kedge_admin_complain(&error);
     }
     int code = run(&environment, stores, command, line);

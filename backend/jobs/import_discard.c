@@ -152,6 +152,20 @@ static kedge_status give_back(importing *work, kedge_error *error)
 
 kedge_status kedge_import_discard(const kedge_project *project, kedge_error *error)
 {
+    kedge_name_claim claim = {.importing = false};
+    kedge_status status = kedge_project_ref_check(&project->ref, error);
+    if (status == KEDGE_OK) status = kedge_name_claim_read(project, &claim, error);
+    if (status != KEDGE_OK) return status;
+    if (claim.importing && strcmp(claim.id, KEDGE_IMPORT_ID_DELETED) == 0) {
+        return kedge_fail(error, KEDGE_CONFLICT, "project-half-deleted",
+                          "the project \"%.*s\" is half deleted: delete-project completes it",
+                          (int)project->ref.project.size, project->ref.project.data);
+    }
+    return import_discard(project, error);
+}
+
+kedge_status import_discard(const kedge_project *project, kedge_error *error)
+{
     importing work = {.project = project, .partition = kedge_key_partition(&project->ref)};
     kedge_name_claim claim = {.importing = false};
     kedge_status status = kedge_project_ref_check(&project->ref, error);

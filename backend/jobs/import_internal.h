@@ -54,6 +54,11 @@ kedge_status import_begin(importing *work, bool *done, kedge_error *error);
 kedge_status import_check_there(const importing *work, kedge_bytes lineage, kedge_error *error);
 /* The record of a version, if it is absent and the name is still taken for this import. */
 kedge_status import_put_version(importing *work, const kedge_record *record, kedge_error *error);
+/* The id of what takes the name of a project that is being deleted (delete.c). No export has it:
+ * theirs are hashes. */
+#define KEDGE_IMPORT_ID_DELETED "deleted"
+/* Discards whatever takes the name (import_discard.c). */
+kedge_status import_discard(const kedge_project *project, kedge_error *error);
 /* Makes the project visible. */
 kedge_status import_commit(importing *work, kedge_error *error);
 

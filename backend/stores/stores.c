@@ -29,12 +29,13 @@ static kedge_status open_folder(const kedge_environment *environment,
 {
     const char *path = options->data;
     kedge_buffer_append_text(&stores->name, path);
-    if (purpose == KEDGE_STORES_VISIT && !kedge_embedded_exists(path)) {
+    bool there = purpose == KEDGE_STORES_VISIT || purpose == KEDGE_STORES_CHANGE;
+    bool locks = purpose == KEDGE_STORES_SERVE || purpose == KEDGE_STORES_CHANGE;
+    if (there && !kedge_embedded_exists(path)) {
         return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-data-folder",
                           "%.150s is not a data folder of a backend: it has no records.db", path);
     }
-    kedge_status status = kedge_embedded_open(environment, path, purpose == KEDGE_STORES_SERVE,
-                                              &stores->embedded, error);
+    kedge_status status = kedge_embedded_open(environment, path, locks, &stores->embedded, error);
     if (status != KEDGE_OK || options->changes_of == NULL) return status;
     return kedge_embedded_stream(stores->embedded, options->changes_of, &stores->changes, error);
 }

@@ -40,9 +40,10 @@ bool *kedge_stores_flag(kedge_stores_options *options, const char *name);
 kedge_status kedge_stores_check(const kedge_stores_options *options, kedge_error *error);
 
 typedef enum kedge_stores_purpose {
-    KEDGE_STORES_SERVE, /* a folder is made when absent, and locked */
-    KEDGE_STORES_MAKE,  /* a folder is made when absent; others may use it */
-    KEDGE_STORES_VISIT  /* a folder must be there; others may use it */
+    KEDGE_STORES_SERVE,  /* a folder is made when absent, and locked */
+    KEDGE_STORES_MAKE,   /* a folder is made when absent; others may use it */
+    KEDGE_STORES_CHANGE, /* a folder must be there, and is locked */
+    KEDGE_STORES_VISIT   /* a folder must be there; others may use it */
 } kedge_stores_purpose;
 
 typedef struct kedge_stores kedge_stores;

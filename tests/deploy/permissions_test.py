@@ -435,6 +435,9 @@ class Permissions(unittest.TestCase):
         tend("tended", "redrive", letter)
         tend("tended", "redrive-all")
         self.assertEqual((self.letters(), self.letters(SNAPSHOT_LETTERS)), (0, 0))
+        for project in ("logged", "tended"):
+            tend(project, "delete-project", "--yes")
+        self.assertEqual(self.left_of("logged", "tended"), [])
         self.check(role)
         told = subprocess.run([ADMIN, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
         of_a_folder = {"backup", "restore"}
@@ -443,6 +446,18 @@ class Permissions(unittest.TestCase):
                 self.admin(role.environment(), command, str(pathlib.Path(self.folder.name) / "copy"))
         of_no_data = {"make-keys", "token"}
         self.assertEqual(set(re.findall(r"^  ([a-z][a-z-]*) ", told, re.MULTILINE)), done | of_a_folder | of_no_data)
+
+    def left_of(self, *projects):
+        """What the table and the bucket have of projects that were deleted; the record that tells of it stays."""
+        found = []
+        for page in boto3.client("dynamodb").get_paginator("scan").paginate(TableName=NAME):
+            keys = [(item["pk"]["S"], item["sk"]["S"]) for item in page["Items"]]
+            found += [key for key in keys if key[1] != "Discarded" and any(
+                key[0] == f"Project#acme/{name}" or key[0] == f"L#acme/{name}" or key[1] == f"Project#{name}"
+                for name in projects)]
+        for page in boto3.client("s3").get_paginator("list_objects_v2").paginate(Bucket=NAME):
+            found += [blob["Key"] for blob in page.get("Contents", []) if blob["Key"].split("/")[2] in projects]
+        return found
 
     def resource_commands(self):
         value = pathlib.Path(self.folder.name) / "value"

@@ -48,7 +48,7 @@ ARROWS = {
     "backend/plugin": ["common", "mutate", "backend/ports"],
     "backend/aws": ["common", "http", "backend/ports"],
     "backend/stores": ["common", "backend/ports", "backend/embedded", "backend/aws"],
-    "backend/jobs": ["common", "mutate", "backend/ports", *VERSIONED],
+    "backend/jobs": ["common", "mutate", "backend/ports", *VERSIONED, "backend/log", "backend/resource"],
     "backend/auth": ["common", "backend/base"],
     "backend/front": ["common", "mutate", "backend/ports", "backend/base", "backend/log", "backend/effects", "backend/api",
                       "backend/queued"],

@@ -1,0 +1,217 @@
+/* Deleting a project: nothing of it is left, nothing else is touched, and a call that was broken
+ * off in front of any of its port calls is completed by the next one. */
+#include "tests/jobs/transfer_world.h"
+
+#include "backend/api/api.h"
+#include "backend/jobs/delete.h"
+#include "backend/log/layout.h"
+#include "tests/backend/project_records.h"
+#include "tests/support/project.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MUTATIONS 14
+#define CALLS_MAX 2000
+
+static const kedge_identity admin = {
+    .user = "root", .role = "admin", .organization = "*", .admin = true};
+static char large[40000];
+
+/* ---- a project that has everything ---- */
+
+static void ask(test_world *world, const char *method, const char *path, const char *body)
+{
+    kedge_api_response response = {.body = kedge_buffer_make(&kedge_allocator_default)};
+    const kedge_api_request request = {.method = kedge_bytes_of(method),
+                                       .path = kedge_bytes_of(path),
+                                       .body = kedge_bytes_of(body),
+                                       .identity = &admin};
+    kedge_backend_handle(world->backend, &request, &response);
+    if (response.status >= 300) fail_msg("%s %s: %s", method, path, response.body.data);
+    kedge_buffer_free(&response.body);
+}
+
+static void add_log(test_world *world, const char *project)
+{
+    char path[128];
+    char body[sizeof large + 64];
+    snprintf(path, sizeof path, "/v1/orgs/acme/projects/%s/logs/l", project);
+    ask(world, "PUT", path, "");
+    snprintf(path, sizeof path, "/v1/orgs/acme/projects/%s/logs/l/entries", project);
+    snprintf(body, sizeof body, "{\"type\":\"set\",\"version\":1,\"body\":\"%s\"}", large);
+    for (int i = 0; i < 3; i++)
+        ask(world, "POST", path, body);
+}
+
+static void add_resources(test_world *world, const char *project)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/v1/orgs/acme/resources/access/project:%s", project);
+    ask(world, "PUT", path, "{\"expected\":0,\"value\":{\"users\":{\"ann\":\"editor\"}}}");
+    ask(world, "PUT", path, "{\"expected\":1,\"value\":{\"users\":{\"bob\":\"editor\"}}}");
+}
+
+/* "notes", and a fork of it with a log and an access list, which must not notice anything. */
+static test_world *set_scene(void **made)
+{
+    world_setup_memory(made);
+    test_world *world = *made;
+    uint64_t seed = 1;
+    for (size_t i = 0; i + 1 < sizeof large; i++) /* which hardly compresses */
+        large[i] = (char)('a' + world_random(&seed) % 26);
+    transfer_tell(world, MUTATIONS);
+    ask(world, "POST", "/v1/orgs/acme/projects/notes/fork", "{\"version\":3,\"to\":\"twin\"}");
+    add_log(world, "notes");
+    add_log(world, "twin");
+    add_resources(world, "notes");
+    add_resources(world, "twin");
+    world_restart(world);
+    return world;
+}
+
+/* ---- what is left ---- */
+
+static const kedge_project_ref twin = {{"acme", 4}, {"twin", 4}};
+
+static size_t count_records(test_world *world, const char *partition)
+{
+    const kedge_records *records = &world->store_records;
+    const kedge_records_query query = {
+        .partition = kedge_bytes_of(partition), .limit = 1000, .consistent = true};
+    kedge_record_set set = {0};
+    assert_int_equal(records->vtable->query(records->self, &query, &set, NULL), KEDGE_OK);
+    size_t count = set.count;
+    kedge_record_set_free(&set);
+    return count;
+}
+
+static size_t count_blobs(test_world *world, const char *prefix)
+{
+    const kedge_blobs *blobs = &world->store_blobs;
+    kedge_blob_list list = {0};
+    assert_int_equal(blobs->vtable->list(blobs->self, kedge_bytes_of(prefix),
+                                         (kedge_bytes){NULL, 0}, 1000, &list, NULL),
+                     KEDGE_OK);
+    size_t count = list.count;
+    kedge_blob_list_free(&list);
+    return count;
+}
+
+/* Of everything that there is of a project: how much. */
+static size_t count_all(test_world *world, const kedge_project_ref *ref)
+{
+    char name[128];
+    kedge_log log = kedge_log_of(HANDLE(world->backend, ref), KEDGE_BYTES("l"));
+    kedge_log_key segments = kedge_log_key_segments(&log);
+    kedge_log_key entries = kedge_log_key_entries(&log, 0);
+    size_t count = count_records(world, segments.text) + count_records(world, entries.text);
+    segments.text[0] = 'P';
+    count += count_records(world, segments.text);
+    const char *const partitions[] = {"L#acme/%s", "Project#acme/%s",
+                                      "ResourceHistory#acme/access/project:%s"};
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, partitions[i], ref->project.data);
+        count += count_records(world, name);
+    }
+    snprintf(name, sizeof name, "acme/projects/%s/", ref->project.data);
+    count += count_blobs(world, name);
+    snprintf(name, sizeof name, "acme/logs/%s/", ref->project.data);
+    return count + count_blobs(world, name);
+}
+
+static bool is_there(test_world *world)
+{
+    const kedge_version *version = NULL;
+    kedge_status status = kedge_version_load(NOTES(world), 0, &version, NULL);
+    if (status == KEDGE_OK) kedge_version_release(version);
+    return status == KEDGE_OK;
+}
+
+/* One record stays: that an import, or what looks like one, was discarded under the name. */
+static void check_gone(test_world *world, size_t of_twin)
+{
+    assert_false(is_there(world));
+    assert_int_equal(count_all(world, &notes), 1);
+    assert_int_equal(project_records_count(&world->store_records, &notes, "Discarded"), 1);
+    assert_int_equal(count_records(world, "Org#acme"), 1);
+    assert_int_equal(count_records(world, "Resource#acme/access"), 1);
+    assert_int_equal(count_all(world, &twin), of_twin);
+    assert_string_equal(jobs_findings(world, &twin), "");
+}
+
+static void test_nothing_of_a_deleted_project_is_left_and_its_fork_stays(void **state)
+{
+    (void)state;
+    void *made;
+    kedge_error error = {0};
+    test_world *world = set_scene(&made);
+    size_t of_twin = count_all(world, &twin);
+    assert_true(count_all(world, &notes) > 20);
+    assert_int_equal(kedge_project_delete(NOTES(world), &error), KEDGE_OK);
+    check_gone(world, of_twin);
+    assert_int_equal(kedge_project_delete(NOTES(world), &error), KEDGE_NOT_FOUND);
+    assert_string_equal(error.code, "project-not-found");
+    world_restart(world);
+    ask(world, "PUT", "/v1/orgs/acme/projects/notes", "");
+    transfer_tell(world, MUTATIONS);
+    assert_string_equal(jobs_findings(world, &notes), "");
+    world_teardown(&made);
+}
+
+static void test_a_deletion_that_was_broken_off_anywhere_is_completed_by_the_next_one(void **state)
+{
+    (void)state;
+    bool completed = false;
+    uint64_t at = 1;
+    for (; !completed && at < CALLS_MAX; at++) {
+        void *made;
+        kedge_error error = {0};
+        test_world *world = set_scene(&made);
+        size_t of_twin = count_all(world, &twin);
+        world_arm(world, WORLD_FAULT_BEFORE, at, true, false);
+        completed = kedge_project_delete(NOTES(world), &error) == KEDGE_OK;
+        world_disarm(world);
+        world_restart(world);
+        if (project_records_count(&world->store_records, &notes, "ProjectVersion#pv_99999") > 0) {
+            assert_false(is_there(world));
+            assert_int_equal(kedge_import_discard(NOTES(world), &error), KEDGE_CONFLICT);
+            assert_string_equal(error.code, "project-half-deleted");
+        } else if (!completed) {
+            assert_true(is_there(world));
+            assert_string_equal(jobs_findings(world, &notes), "");
+        }
+        if (!completed) {
+            assert_int_equal(kedge_project_delete(NOTES(world), &error), KEDGE_OK);
+        }
+        check_gone(world, of_twin);
+        world_teardown(&made);
+    }
+    assert_true(completed);
+    assert_true(at > 20);
+}
+
+static void test_an_import_under_way_is_not_deleted(void **state)
+{
+    test_world *world = *state;
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_error error = {0};
+    transfer_tell(world, MUTATIONS);
+    transfer_export(world, &notes, &text);
+    transfer_break_off(world, &text, 12);
+    assert_int_equal(kedge_project_delete(HANDLE(world->backend, &copy), &error), KEDGE_CONFLICT);
+    assert_string_equal(error.code, "import-under-way");
+    transfer_must_import(world, &copy, &text);
+    transfer_check(world, &text);
+    kedge_buffer_free(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_of_a_deleted_project_is_left_and_its_fork_stays),
+        cmocka_unit_test(test_a_deletion_that_was_broken_off_anywhere_is_completed_by_the_next_one),
+        OVER_MEMORY(test_an_import_under_way_is_not_deleted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
