@@ -43,6 +43,12 @@ bool kedge_exchange_hold(kedge_exchange *exchange, size_t size)
     return false;
 }
 
+void kedge_exchange_forget_who(kedge_exchange *exchange)
+{
+    kedge_release(exchange->context->environment->allocator, exchange->who);
+    exchange->who = NULL;
+}
+
 void kedge_exchange_finish(kedge_exchange *exchange)
 {
     int64_t took_us = kedge_exchange_now_us() - exchange->started_us;
@@ -62,6 +68,8 @@ void kedge_exchange_finish(kedge_exchange *exchange)
                                .response = &exchange->response,
                                .took_us = took_us,
                                .received_bytes = exchange->received});
+    kedge_exchange_forget_who(exchange);
+    /* Last: it makes what this thread has written visible to the daemon's. */
     atomic_store(&exchange->state, KEDGE_EXCHANGE_RESPONDED);
 }
 
@@ -73,12 +81,6 @@ void kedge_exchange_overload(kedge_exchange *exchange)
         return;
     }
     kedge_exchange_refuse(exchange, &exchange->refusal);
-}
-
-void kedge_exchange_forget_who(kedge_exchange *exchange)
-{
-    kedge_release(exchange->context->environment->allocator, exchange->who);
-    exchange->who = NULL;
 }
 
 void kedge_exchange_refuse_crowd(kedge_exchange *exchange)

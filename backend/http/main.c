@@ -269,12 +269,13 @@ static kedge_status start(kedge_service *service, kedge_server_arguments *argume
     return KEDGE_OK;
 }
 
+/* All but the audit log, which tells of this in the end. */
 static void stop(kedge_service *service)
 {
-    kedge_reload_stop(service->reload);
     kedge_consumers_stop(service->consumers);
     kedge_followers_stop(service->followers);
     kedge_server_stop(service->server);
+    kedge_reload_stop(service->reload); /* its counters are among the server's metrics */
     kedge_followers_free(service->followers);
     kedge_consumers_free(service->consumers);
     kedge_backend_free(service->backend);
@@ -283,7 +284,6 @@ static void stop(kedge_service *service)
     kedge_stores_close(service->stores);
     kedge_auth_free(service->auth);
     kedge_tls_unload();
-    kedge_audit_close(service->audit);
 }
 
 int main(int argc, char **argv)
@@ -323,16 +323,15 @@ int main(int argc, char **argv)
     if (status != KEDGE_OK) {
         fprintf(stderr, "kedge-server: %s (%s)\n", error.message, error.code);
         stop(&service);
+        kedge_audit_close(service.audit);
         return status == KEDGE_INVALID_ARGUMENT ? 2 : 1;
     }
     int signal_number = kedge_signals_await_stop(service.reload, service.audit);
     kedge_logger_write(&service.log, KEDGE_LOGGER_INFO, "stopping", "signal",
                        strsignal(signal_number), NULL);
-    kedge_audit *audit = service.audit;
-    service.audit = NULL; /* it is closed last */
     stop(&service);
-    kedge_audit_act(audit, &(kedge_audit_entry){.what = "stopped"});
-    kedge_audit_close(audit);
+    kedge_audit_act(service.audit, &(kedge_audit_entry){.what = "stopped"});
+    kedge_audit_close(service.audit);
     kedge_logger_write(&service.log, KEDGE_LOGGER_INFO, "stopped", NULL);
     return 0;
 }

@@ -258,8 +258,9 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
     if (status == KEDGE_OK) {
         status = kedge_workers_start(environment, options->worker_count, &context->workers, error);
     }
-    if (status == KEDGE_OK) status = start_clock(made, error);
+    /* The clock looks at the connections, which come with the daemon. */
     if (status == KEDGE_OK) status = start_daemon(made, options, error);
+    if (status == KEDGE_OK) status = start_clock(made, error);
     if (status != KEDGE_OK) {
         kedge_server_stop(made);
         return status;

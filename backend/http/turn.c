@@ -110,7 +110,6 @@ static void work(void *argument)
     if (!kedge_exchange_hold(exchange, exchange->response.body.size))
         kedge_exchange_overload(exchange);
     kedge_exchange_finish(exchange);
-    kedge_exchange_forget_who(exchange);
     MHD_resume_connection(connection);
 }
 
