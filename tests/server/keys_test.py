@@ -127,7 +127,7 @@ class Keys(unittest.TestCase):
         make_keys(self.root)
         server = self.start()
         admin("make-keys", self.root / "second", self.root / "keys.json")
-        self.assertEqual((self.status(server), self.status(server, "second")), (200, 401))
+        self.assertEqual(self.status(server), 200)  # the new one may be taken already: the file is looked at every second
         server.process.send_signal(signal.SIGHUP)
         wait_for(lambda: "keys-loaded" in server.logged())
         self.assertEqual((self.status(server), self.status(server, "second")), (200, 200))
