@@ -2,7 +2,8 @@
  *
  *   1. the project's record goes, and the record that takes the name comes, in one transaction:
  *      an import that is being discarded, whose id says what it is
- *   2. logs: entries, pending snapshots, segments, and last the record that names the log
+ *   2. logs: entries, pending snapshots, segments, and last the record that names the log; how far
+ *      their entries were gone through again
  *   3. blobs of logs
  *   4. the project's settings and its access list, with all their versions
  *   5. discarding the import removes versions and their blobs, and gives the name back
@@ -179,6 +180,17 @@ static kedge_status delete_logs(const kedge_project *project, kedge_error *error
     return status;
 }
 
+/* What a reprocessing that was broken off has left (backend/effects/reprocess.c). */
+static kedge_status delete_progress(const kedge_project *project, kedge_error *error)
+{
+    char partition[2 * KEDGE_LIMIT_NAME_BYTES + 16];
+    int size = snprintf(partition, sizeof partition, "Reprocess#%.*s/%.*s",
+                        (int)project->ref.organization.size, project->ref.organization.data,
+                        (int)project->ref.project.size, project->ref.project.data);
+    KEDGE_ASSERT(size > 0 && (size_t)size < sizeof partition);
+    return delete_partition(project, kedge_bytes_of(partition), error);
+}
+
 static kedge_status delete_blobs_of_logs(const kedge_project *project, kedge_error *error)
 {
     const kedge_blobs *blobs = project->blobs;
@@ -233,6 +245,7 @@ kedge_status kedge_project_delete(const kedge_project *project, kedge_error *err
     kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status == KEDGE_OK) status = begin(project, error);
     if (status == KEDGE_OK) status = delete_logs(project, error);
+    if (status == KEDGE_OK) status = delete_progress(project, error);
     if (status == KEDGE_OK) status = delete_blobs_of_logs(project, error);
     if (status == KEDGE_OK) status = delete_resources(project, error);
     return status == KEDGE_OK ? import_discard(project, error) : status;

@@ -435,6 +435,9 @@ class Permissions(unittest.TestCase):
         tend("tended", "redrive", letter)
         tend("tended", "redrive-all")
         self.assertEqual((self.letters(), self.letters(SNAPSHOT_LETTERS)), (0, 0))
+        access = pathlib.Path(self.folder.name) / "access"
+        access.write_text('{"users":{"ann":"editor"}}')
+        tend("tended", "put-resource", "access", "project:tended", str(access))
         for project in ("logged", "tended"):
             tend(project, "delete-project", "--yes")
         self.assertEqual(self.left_of("logged", "tended"), [])

@@ -52,6 +52,27 @@ static void add_resources(test_world *world, const char *project)
     ask(world, "PUT", path, "{\"expected\":1,\"value\":{\"users\":{\"bob\":\"editor\"}}}");
 }
 
+/* As a reprocessing of its logs leaves it that was broken off, and as a pending snapshot. */
+static void add_rests(test_world *world, const kedge_project_ref *ref)
+{
+    char progress[128];
+    kedge_log log = kedge_log_of(HANDLE(world->backend, ref), KEDGE_BYTES("l"));
+    kedge_log_key pending = kedge_log_key_segments(&log);
+    const kedge_records *records = &world->store_records;
+    pending.text[0] = 'P';
+    snprintf(progress, sizeof progress, "Reprocess#acme/%s", ref->project.data);
+    const char *const partitions[] = {progress, pending.text};
+    for (size_t i = 0; i < 2; i++) {
+        const kedge_attribute number = {"n", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, 1};
+        const kedge_record_write write = {
+            .kind = KEDGE_WRITE_PUT,
+            .record = {{kedge_bytes_of(partitions[i]), KEDGE_BYTES("1")}, &number, 1}};
+        assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
+    }
+}
+
+static const kedge_project_ref twin = {{"acme", 4}, {"twin", 4}};
+
 /* "notes", and a fork of it with a log and an access list, which must not notice anything. */
 static test_world *set_scene(void **made)
 {
@@ -66,13 +87,13 @@ static test_world *set_scene(void **made)
     add_log(world, "twin");
     add_resources(world, "notes");
     add_resources(world, "twin");
+    add_rests(world, &notes);
+    add_rests(world, &twin);
     world_restart(world);
     return world;
 }
 
 /* ---- what is left ---- */
-
-static const kedge_project_ref twin = {{"acme", 4}, {"twin", 4}};
 
 static size_t count_records(test_world *world, const char *partition)
 {
@@ -109,8 +130,9 @@ static size_t count_all(test_world *world, const kedge_project_ref *ref)
     segments.text[0] = 'P';
     count += count_records(world, segments.text);
     const char *const partitions[] = {"L#acme/%s", "Project#acme/%s",
-                                      "ResourceHistory#acme/access/project:%s"};
-    for (size_t i = 0; i < 3; i++) {
+                                      "ResourceHistory#acme/access/project:%s",
+                                      "Reprocess#acme/%s"};
+    for (size_t i = 0; i < 4; i++) {
         snprintf(name, sizeof name, partitions[i], ref->project.data);
         count += count_records(world, name);
     }
