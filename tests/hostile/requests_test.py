@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """More than 5,000 requests that no honest client sends: heads, framings, targets, tokens, cookies, bodies.
 
-Each is refused with a problem document and the right status, or the connection is closed; none is an internal failure, and
+Each is refused with a problem document and the right status; none is an internal failure, and
 none changes what it must not. Usage: requests_test.py SERVER_PROGRAM PLUGIN KEDGE_ADMIN. Closes with the plain line
 "N passed, N failed"."""
 import base64
@@ -84,10 +84,10 @@ class Hostile(unittest.TestCase):
         self.assertEqual(answer.headers.get("x-content-type-options"), "nosniff", (what, answer))
 
     def refused_alone(self, what, data, statuses=(400,)):
-        """The only response is a refusal with one of the statuses, or the connection is closed without one."""
+        """The only response is a refusal with one of the statuses, and the connection is closed."""
         sent[self.id().rpartition(".")[2]] += 1
         answers = answers_of(everything(self.server.port, data + HIDDEN))
-        self.assertLessEqual(len(answers), 1, (what, answers))
+        self.assertEqual(len(answers), 1, (what, answers))
         for answer in answers:
             self.check_refusal(answer, what)
             self.assertIn(answer.status, statuses, (what, answer))
@@ -164,7 +164,7 @@ class Hostile(unittest.TestCase):
         good = size + b"\r\n" + body + b"\r\n0\r\n\r\n"
         self.assertEqual([answer.status for answer in answers_of(everything(self.server.port, head + good))], [200])
         sizes = [b"+" + size, b"-" + size, b"0x" + size, b" " + size, size + b" ", size + b"g", b"g", b"", b"f" * 17,
-                 b"8" + b"0" * 15, size + b"\0", b"\0" + size, size + b"\t", b"\xff", size + b",", size + b":", b"1e1"]
+                 b"8" + b"0" * 15, size + b"\0", b"\0" + size, size + b"\t", b"\xff", size + b",", size + b":", b"1.1"]
         ends = [b"\n", b"\r", b"\r\r\n", b"\n\r", b"", b" \n", b"\0\r\n"]
         for wrong in sizes:
             self.refused_alone(wrong, head + wrong + b"\r\n" + body + b"\r\n0\r\n\r\n")
