@@ -19,8 +19,17 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import BASE, SLOWER, Server, push_body, put, read_until, run_tests, wait_for
+from peers import BASE, SLOWER, Server, push_body, put, read_until, run_tests
 from tokens import make_keys, make_token
+
+
+def wait_for(condition, seconds=90):
+    """As that of peers, but what is waited for here takes seconds: it looks less often."""
+    end, pause = time.monotonic() + seconds * SLOWER, threading.Event()
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("the condition did not come true in time")
+        pause.wait(0.05)
 
 
 def certificate(folder, name):
@@ -84,7 +93,7 @@ class Base(unittest.TestCase):
                              "--audience", "kedge", *options,
                              environment={**os.environ, **environment} if environment else None)
         self.addCleanup(lambda: self.assertEqual(self.server.stop(), 0, self.server.logged()))
-        self.server.metrics_headers = self.token(org="*", role="admin")
+        self.server.metrics_headers = self.token(sub="root", org="*", role="admin")
         return self.server
 
     def token(self, keys="", **claims):
