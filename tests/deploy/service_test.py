@@ -36,6 +36,7 @@ class Service(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         (self.root / "var/lib").mkdir(parents=True)
         (self.root / "var/backups").mkdir()
+        (self.root / "var/log/kedge").mkdir(parents=True)
         (self.root / "etc").mkdir()
 
     def here(self, text):
@@ -62,7 +63,9 @@ class Service(unittest.TestCase):
         key = {"kty": "EC", "crv": "P-256", "kid": "k", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
                "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}  # of RFC 7515, appendix A.3
         (etc / "keys.json").write_text(json.dumps({"keys": [key]}))
-        command = self.here(setting("ExecStart").replace("$KEDGE_OPTIONS", options)).split()
+        [audit] = re.findall(r"`(--audit [^`]+)`", (ROOT / "docs/how-to/host-a-server.md").read_text())
+        self.assertIn(f" /var/log/{setting('LogsDirectory')}/", audit)
+        command = self.here(setting("ExecStart").replace("$KEDGE_OPTIONS", f"{options} {audit}")).split()
         mask = int(setting("UMask"), 8)
         with open(self.root / "log", "w") as log:
             server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True,
@@ -115,6 +118,7 @@ class Service(unittest.TestCase):
             reload = setting("ExecReload").replace("$MAINPID", str(server.pid))
             subprocess.run(reload.split(), check=True, timeout=DEADLINE_S)
             self.wait_for_log("keys-loaded")
+            self.assertIn('"what":"reload"', (self.root / "var/log/kedge/audit.log").read_text())
             self.run_page("kedge-admin", "create-project")
             self.run_page("kedge-admin", " backup ")
         finally:
