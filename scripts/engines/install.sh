@@ -21,7 +21,7 @@ BINDING_TOOLS_HOME=$(python_home bindings "$BINDING_REQUIREMENTS")
 
 # The Maven repository that builds the bindings for the virtual machine without a network. BINDING_JARS pins its jars.
 BINDING_JARS=$KEDGE_ROOT/bindings/java/maven.sha256
-BINDING_MAVEN_HOME=$ENGINES_CACHE/maven-$(cat "$BINDING_JARS" "$KEDGE_ROOT"/bindings/java/pom.xml | sha256sum | head -c 12)
+BINDING_MAVEN_HOME=$ENGINES_CACHE/maven-$(cat "$BINDING_JARS" "$KEDGE_ROOT"/bindings/{,java/,kotlin/}pom.xml | sha256sum | head -c 12)
 
 # install_once FOLDER FUNCTION: runs FUNCTION on the emptied FOLDER unless an earlier run completed it.
 install_once() {
@@ -86,11 +86,12 @@ install_python_tools() {
 fetch_binding_jars() {
   local log=$1/maven.log
   mkdir "$1/project"
-  cp -r "$KEDGE_ROOT/bindings/java" "$1/project/java"
-  mvn -B -ntp --strict-checksums -f "$1/project/java/pom.xml" -Dmaven.repo.local="$1/repository" \
-    -Dkedge.tests="$KEDGE_ROOT/tests/bindings/java" -Dtest=JsonTest package >"$log" 2>&1 || {
+  cp -r "$KEDGE_ROOT"/bindings/{pom.xml,java,kotlin} "$1/project"
+  mvn -B -ntp --strict-checksums -f "$1/project/pom.xml" -Dmaven.repo.local="$1/repository" \
+    -Dkedge.tests="$KEDGE_ROOT/tests/bindings/java" -Dkedge.kotlin.tests="$KEDGE_ROOT/tests/bindings/kotlin" \
+    -Dtest=JsonTest -Dsurefire.failIfNoSpecifiedTests=false package >"$log" 2>&1 || {
     tail -n 20 "$log" >&2
-    die "maven cannot fetch what builds bindings/java"
+    die "maven cannot fetch what builds bindings/java and bindings/kotlin"
   }
   rm -rf "$1/project"
   diff <(cd "$1/repository" && find . -name '*.jar' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum) "$BINDING_JARS" >&2 ||

@@ -55,6 +55,8 @@ BINDINGS = {
         "kedge_document_id": "who reads an item has given the id",
     }),
 }
+# Kotlin calls C through Java: see java_findings for what it calls of Java.
+BINDINGS["Kotlin"] = ("bindings/kotlin/src/**/*.kt " + BINDINGS["Java"][0], *BINDINGS["Java"][1:])
 
 
 def text_of(files):
@@ -93,6 +95,16 @@ def table_findings(page, functions):
                     yield f"names {name}, which {language} has not"
 
 
+def java_findings(kotlin):
+    """Kotlin calls every public method of a database of Java, but for those whose work another does."""
+    java = text_of("bindings/java/src/main/java/io/kedge/Database.java")
+    methods = set(re.findall(r"^    public (?!static|final)[\w<>\[\], ]+ (\w+)\(", java, re.M))
+    left_out = {"getBytes": "a typed item is made of its text", "loop": "its caller is a thread: db.blocking { loop() }"}
+    for name in sorted(methods - set(left_out)):
+        if not re.search(rf"(?<!fun )(?<!> )\b{name} *[({{]", kotlin):
+            yield f"does not call {name} of Java's Database"
+
+
 PAGE = "docs/reference/other-languages.md"
 
 
@@ -102,8 +114,9 @@ def self_test():
     left_out = {"kedge_mutate": "", "kedge_gone": ""}
     found = list(findings({"kedge_planted", "kedge_mutate"}, files, call, left_out))
     found += missing_members({"kedge_planted": {"not_a_member", "project"}}, files, {})
-    found += table_findings("| `kedge_gone` | `db.not_there()` | `db.not_there` | | `db.notThere()` |\n", {"kedge_planted"})
-    if len(found) != 10:
+    found += table_findings("| `kedge_gone` | `db.not_there()` | `db.not_there` | | `db.notThere()` | |\n", {"kedge_planted"})
+    found += list(java_findings(""))[:1]
+    if len(found) != 12:
         sys.exit(f"self-test: {found}")
 
 
@@ -123,6 +136,7 @@ found += [f"Swift {what}" for what in
                           {**OWNED, "allocator": "Swift's memory is that of malloc"})]
 found += [f"Java {what}" for what in
           missing_members(MEMBERS, "bindings/java/native/*.c", {"allocator": "what Java gives and takes is copied"})]
+found += [f"Kotlin {what}" for what in java_findings(text_of("bindings/kotlin/src/**/*.kt"))]
 for what in found:
     print(what)
 print(f"{len(FUNCTIONS)} functions, {len(BINDINGS)} bindings, {len(found)} findings")

@@ -1,0 +1,103 @@
+/* What a database tells, as flows. Each collector has a watch of its own, which begins on its
+   thread and ends with it. */
+package io.kedge.kotlin
+
+import io.kedge.Change
+import io.kedge.Mutation
+import io.kedge.ResultChanges
+import io.kedge.Row
+import io.kedge.SyncStatus
+import io.kedge.Watch
+import java.util.ArrayDeque
+import kotlinx.coroutines.channels.BufferOverflow
+import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.channels.ProducerScope
+import kotlinx.coroutines.channels.awaitClose
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.buffer
+import kotlinx.coroutines.flow.callbackFlow
+import kotlinx.coroutines.flow.conflate
+import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.flow.map
+
+/** As many commits as Kedge keeps for a callback that is slow. */
+private const val COMMITS_MAX = 64
+
+/** As many edits as a push has at most. */
+private const val REJECTIONS_MAX = 10_000
+
+/** A flow of what a watch tells: the watch begins and ends with the collector. */
+private fun <T> KedgeDatabase.told(start: ProducerScope<T>.() -> Watch): Flow<T> = callbackFlow {
+    val watch = start()
+    awaitClose { watch.close() }
+}
+
+/** Commits that wait for a slow collector. Too many become one empty list. */
+private class Commits {
+    private val waiting = ArrayDeque<List<Change>>()
+
+    @Synchronized
+    fun add(commit: List<Change>) {
+        waiting.add(commit)
+        if (waiting.size > COMMITS_MAX) {
+            waiting.clear()
+            waiting.add(emptyList())
+        }
+    }
+
+    @Synchronized
+    fun take(): List<List<Change>> = waiting.toList().also { waiting.clear() }
+}
+
+/**
+ * The changes of each commit to a collection, or to any. An empty list means: read everything
+ * again.
+ * So it is when the collector is more than 64 commits behind.
+ */
+public fun KedgeDatabase.changes(collection: String? = null): Flow<List<Change>> {
+    val news = callbackFlow {
+        val commits = Commits()
+        val watch = java.watch(collection) {
+            commits.add(it)
+            trySend(commits)
+        }
+        awaitClose { watch.close() }
+    }
+    return flow {
+        news.conflate().collect { commits -> commits.take().forEach { emit(it) } }
+    }
+}
+
+/** The status of now, and later ones; of several that wait only the last. */
+public fun KedgeDatabase.statuses(): Flow<SyncStatus> =
+    told<SyncStatus> { java.watchStatus { trySend(it) } }.conflate()
+
+/**
+ * The whole result of a query, and again whenever it has changed; of several that wait only the
+ * last.
+ * The first column is the key of a row. A result that cannot be read ends the flow with its error.
+ */
+public fun KedgeDatabase.results(sql: String, vararg parameters: Any?): Flow<List<Row>> =
+    told<List<Row>> {
+        val rows = mutableListOf<Row>()
+        java.watchQuery(sql, parameters.asList()) { changes: ResultChanges ->
+            val error = changes.error()
+            if (error == null) {
+                changes.apply(rows)
+                trySend(rows.toList())
+            } else {
+                close(error)
+            }
+        }
+    }.conflate()
+
+/** A collection as typed items, by id, and again whenever it has changed. */
+public inline fun <reified T> KedgeDatabase.entries(collection: String): Flow<List<Entry<T>>> =
+    results("SELECT id, value FROM \"$collection\" ORDER BY id").map { rows ->
+        rows.map { Entry(it.text(0), kedgeJson.decodeFromString<T>(it.text(1))) }
+    }
+
+/** Each edit of the inbox, and each that comes; of those that wait, the last 10,000. */
+public fun KedgeDatabase.rejections(): Flow<Mutation> =
+    told<Mutation> { java.watchRejected { trySend(it) } }
+        .buffer(REJECTIONS_MAX, BufferOverflow.DROP_OLDEST)

@@ -1,0 +1,231 @@
+/* A database for coroutines. */
+package io.kedge.kotlin
+
+import io.kedge.Batch
+import io.kedge.Database
+import io.kedge.DatabaseBuilder
+import io.kedge.Index
+import io.kedge.KedgeException
+import io.kedge.Mutation
+import io.kedge.Outcome
+import io.kedge.ScanOptions
+import io.kedge.Stats
+import io.kedge.SyncStatus
+import io.kedge.UndoResult
+import io.kedge.UndoState
+import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TimeSource
+import kotlin.time.toJavaDuration
+import kotlinx.coroutines.CoroutineDispatcher
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.async
+import kotlinx.coroutines.cancel
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.flow.flowOn
+import kotlinx.coroutines.flow.map
+import kotlinx.coroutines.withContext
+import kotlinx.serialization.encodeToString
+
+/** Opens or creates the database in the folder [path]; [options] are those of [DatabaseBuilder]. */
+public suspend fun openKedge(
+    path: String,
+    dispatcher: CoroutineDispatcher = Dispatchers.IO,
+    options: DatabaseBuilder.() -> Unit,
+): KedgeDatabase {
+    val opened = withContext(dispatcher) { Database.builder(path).apply(options).open() }
+    return KedgeDatabase(opened, dispatcher)
+}
+
+/**
+ * An open database. Its functions suspend: the work is done on [dispatcher], by [java], which is
+ * the same database as Java sees it. Failures are those of Java, [KedgeException] and its classes.
+ * Flows.kt has what it tells.
+ */
+public class KedgeDatabase(
+    public val java: Database,
+    public val dispatcher: CoroutineDispatcher = Dispatchers.IO,
+) : AutoCloseable {
+    private val scope = CoroutineScope(SupervisorJob() + dispatcher)
+
+    /** Closes the database, and waits for its calls. Not in a function that Kedge calls. */
+    override fun close() {
+        java.close()
+        scope.cancel()
+    }
+
+    /** Calls functions of the Java API on the dispatcher. All of them run on one thread. */
+    public suspend fun <T> blocking(function: Database.() -> T): T =
+        withContext(dispatcher) { java.function() }
+
+    /** A call that waits for the server. Who is cancelled does not wait for it; it goes on. */
+    private suspend fun <T> waiting(function: Database.() -> T): T =
+        scope.async { java.function() }.await()
+
+    // Edits.
+
+    /** Makes an edit, and returns its sequence. [args] is JSON. */
+    public suspend fun mutateJson(name: String, args: String): Long =
+        blocking { mutate(name, args) }
+
+    /** Makes an edit, and returns its sequence. */
+    public suspend inline fun <reified A> mutate(name: String, args: A): Long =
+        mutateJson(name, kedgeJson.encodeToString(args))
+
+    /** Writes an item by the built-in mutator kedge.put, and returns the sequence. */
+    public suspend inline fun <reified T> put(collection: String, id: String, value: T): Long =
+        mutateJson("kedge.put", putArgs(collection, id, kedgeJson.encodeToString(value)))
+
+    /** Deletes an item by the built-in mutator kedge.delete, and returns the sequence. */
+    public suspend fun delete(collection: String, id: String): Long =
+        mutateJson(
+            "kedge.delete", io.kedge.Json.`object`("collection", collection, "id", id).toString(),
+        )
+
+    /** Makes the edits that [edits] adds as one, and returns the sequence. */
+    public suspend fun batch(edits: Batch.() -> Unit): Long = blocking {
+        batch().use { it.edits(); it.commit() }
+    }
+
+    /** Makes a text of an item become another one; edits of others since [base] are merged. */
+    public suspend fun editText(
+        collection: String,
+        id: String,
+        path: String,
+        text: String,
+        base: String? = null,
+    ): Long = blocking { editText(collection, id, path, base, text) }
+
+    /** Takes back an edit that was not sent. */
+    public suspend fun cancel(sequence: Long): Unit = blocking { cancel(sequence) }
+
+    /** What [edits] makes is undone together. It runs on one thread, and so cannot suspend. */
+    public suspend fun <T> undoGroup(label: String, edits: Database.() -> T): T = blocking {
+        undoGroup(label).use { edits() }
+    }
+
+    /** Takes back the newest group. */
+    public suspend fun undo(): UndoResult = blocking { undo() }
+
+    /** Takes back the newest undo. */
+    public suspend fun redo(): UndoResult = blocking { redo() }
+
+    /** What can be undone and redone. */
+    public suspend fun undoState(): UndoState = blocking { undoState() }
+
+    // Reads.
+
+    /** Reads an item as canonical JSON. */
+    public suspend fun getJson(collection: String, id: String): String =
+        blocking { get(collection, id) }
+
+    /** Reads an item as canonical JSON, or null when there is none. */
+    public suspend fun findJson(collection: String, id: String): String? =
+        blocking { find(collection, id).orElse(null) }
+
+    /** Reads an item. NotFound is thrown when there is none. */
+    public suspend inline fun <reified T> get(collection: String, id: String): T =
+        kedgeJson.decodeFromString(getJson(collection, id))
+
+    /** Reads an item, or null when there is none. */
+    public suspend inline fun <reified T : Any> find(collection: String, id: String): T? =
+        findJson(collection, id)?.let { kedgeJson.decodeFromString<T>(it) }
+
+    /** Reads the project record as JSON, or null when it was never set. */
+    public suspend fun findProject(): String? = blocking { findProject().orElse(null) }
+
+    /** Reads the project record as JSON. NotFound is thrown when it was never set. */
+    public suspend fun getProject(): String = blocking { getProject() }
+
+    /** The items of a collection as JSON, on one snapshot for each collector. */
+    public fun scanJson(
+        collection: String,
+        options: ScanOptions = ScanOptions(),
+    ): Flow<Entry<String>> = flow {
+        java.scan(collection, options).use { scan ->
+            for (item in scan) emit(Entry(item.id(), item.json()))
+        }
+    }.flowOn(dispatcher)
+
+    /** The items of a collection, on one snapshot for each collector. */
+    public inline fun <reified T> scan(
+        collection: String,
+        options: ScanOptions = ScanOptions(),
+    ): Flow<Entry<T>> {
+        return scanJson(collection, options)
+            .map { Entry(it.id, kedgeJson.decodeFromString<T>(it.value)) }
+    }
+
+    /** The rows of a read-only SELECT. */
+    public suspend fun query(sql: String, vararg parameters: Any?): Rows = blocking {
+        query(sql, *parameters).use { Rows(it.columns(), it.toList()) }
+    }
+
+    /** Declares an index over members of the items of a collection. */
+    public suspend fun declareIndex(name: String, collection: String, paths: List<String>): Unit =
+        blocking { declareIndex(name, collection, paths) }
+
+    /** Drops an index. */
+    public suspend fun dropIndex(name: String): Unit = blocking { dropIndex(name) }
+
+    /** The declared indexes. */
+    public suspend fun indexes(): List<Index> = blocking { indexes().use { it.toList() } }
+
+    /** Counters and sizes, for monitoring. */
+    public suspend fun stats(): Stats = blocking { stats() }
+
+    // Sync.
+
+    /** The state of sync. */
+    public suspend fun status(): SyncStatus = blocking { status() }
+
+    /** Switches offline or online. */
+    public suspend fun setOnline(online: Boolean): Unit = blocking { setOnline(online) }
+
+    /** Pushes what is pending, and pulls. Who is cancelled ends at once, and the sync goes on. */
+    public suspend fun sync(timeout: Duration = 30.seconds): Unit =
+        waiting { sync(timeout.toJavaDuration()) }
+
+    /** Waits until an edit is decided and pulled. It can be cancelled. */
+    public suspend fun await(sequence: Long, timeout: Duration = 30.seconds): Outcome {
+        val end = TimeSource.Monotonic.markNow() + timeout
+        while (true) {
+            val left = -end.elapsedNow()
+            val slice = left.coerceIn(Duration.ZERO, SLICE)
+            try {
+                return blocking { await(sequence, slice.toJavaDuration()) }
+            } catch (timedOut: KedgeException.Timeout) {
+                if (left < SLICE) throw timedOut
+            }
+        }
+    }
+
+    /** The edits that the server has not decided. */
+    public suspend fun pending(): List<Mutation> = blocking { pending().use { it.toList() } }
+
+    /** The inbox of rejected edits. */
+    public suspend fun rejected(): List<Mutation> =
+        blocking { rejected().use { it.toList() } }
+
+    /** Removes a rejected edit from the inbox. */
+    public suspend fun dismiss(sequence: Long): Unit = blocking { dismiss(sequence) }
+
+    /** Makes a rejected edit again, removes it from the inbox, and returns the new sequence. */
+    public suspend fun resubmit(sequence: Long): Long = blocking { resubmit(sequence) }
+
+    /** Asks the server for versions of the project: a JSON array, newest first. */
+    public suspend fun history(
+        before: Long = 0,
+        limit: Int = 100,
+        timeout: Duration = 30.seconds,
+    ): String = waiting { history(before, limit, timeout.toJavaDuration()) }
+
+    private companion object {
+        /** A coroutine that waits for an edit is cancelled after it. */
+        val SLICE: Duration = 200.milliseconds
+    }
+}
