@@ -152,11 +152,23 @@ static bool may_read_metrics(kedge_exchange *exchange)
     return false;
 }
 
+/* False with a problem. */
+static bool has_backend(kedge_exchange *exchange, kedge_backend **backend)
+{
+    *backend = atomic_load(&exchange->context->backend);
+    if (*backend) return true;
+    kedge_exchange_problem(exchange, 503, "unavailable", "the server is starting");
+    return false;
+}
+
+/* What they are read from stands when the backend does. */
 static bool run_metrics(kedge_exchange *exchange, kedge_bytes path)
 {
     kedge_exchange_context *context = exchange->context;
     if (!kedge_bytes_equal_text(path, "/v1/metrics")) return false;
-    if (!check_is_get(exchange) || !may_read_metrics(exchange)) return true;
+    kedge_backend *backend;
+    if (!check_is_get(exchange) || !may_read_metrics(exchange) || !has_backend(exchange, &backend))
+        return true;
     exchange->response.status = 200;
     exchange->response.content_type = "text/plain; version=0.0.4";
     kedge_metrics_write(&context->metrics, &exchange->response.body);
@@ -169,15 +181,6 @@ static bool run_metrics(kedge_exchange *exchange, kedge_bytes path)
         context->write_metrics(context->write_metrics_context, &exchange->response.body);
     }
     return true;
-}
-
-/* False with a problem. */
-static bool has_backend(kedge_exchange *exchange, kedge_backend **backend)
-{
-    *backend = atomic_load(&exchange->context->backend);
-    if (*backend) return true;
-    kedge_exchange_problem(exchange, 503, "unavailable", "the server is starting");
-    return false;
 }
 
 bool kedge_exchange_run_at_once(kedge_exchange *exchange)
