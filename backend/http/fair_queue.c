@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define JOB_FIRST_US 1000 /* what the first job of a tenant is taken to cost */
+/* A job that computes for one in so many of its time: more when the processors have other work. */
+#define COMPUTES_PART 8
 
 typedef struct fair_entry {
     struct fair_entry *next;
@@ -167,7 +169,7 @@ static bool may_run(const kedge_fair_queue *queue, const kedge_fair_tenant *tena
     uint32_t spare = at_least_one(queue->threads / KEDGE_WORKERS_ALONE_SHARE);
     uint32_t free = queue->threads - queue->running;
     bool computes = tenant->computes_us >= KEDGE_WORKERS_COMPUTES_US &&
-                    tenant->computes_us > tenant->mean_us / 2;
+                    tenant->computes_us > tenant->mean_us / COMPUTES_PART;
     if (tenant->kind == KEDGE_TENANT_ORGANIZATION && now_us >= queue->shared_until_us)
         return tenant->running < at_least_one(queue->threads - spare);
     if (computes && tenant->running >= at_least_one(queue->processors / 2)) return false;

@@ -205,7 +205,7 @@ static void test_who_computes_has_half_of_the_processors_while_others_are_active
     fixture at = make(THREADS);
     int computing = 0;
     add_many(&at, "computes", "computes", 100);
-    finish_all(&at, jobs, take_all(&at, jobs), 10000);
+    finish_all(&at, jobs, take_all(&at, jobs), 6000);
     add_many(&at, "waits", "waits", 100);
     int taken = take_all(&at, jobs);
     for (int i = 0; i < taken; i++)
