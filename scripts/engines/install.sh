@@ -100,10 +100,10 @@ fetch_binding_jars() {
 
 # What builds the wheel of bindings/python and checks its types, and what builds the jars.
 install_binding_tools() {
-  local headers packages=()
+  local headers packages=(default-jre xvfb xdotool imagemagick) # for a window of Java
   command -v javac >/dev/null || packages+=(default-jdk-headless)
   command -v mvn >/dev/null || packages+=(maven)
-  [ ${#packages[@]} = 0 ] || install_packages "${packages[@]}"
+  install_packages "${packages[@]}"
   headers=$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')
   [ -e "$headers/Python.h" ] || install_packages python3-dev
   install_packages $(venv_package)

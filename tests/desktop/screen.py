@@ -28,8 +28,9 @@ class Screen:
     def __init__(self, stack, folder):
         self.stack, self.folder = stack, pathlib.Path(folder)
         reading, writing = os.pipe()
-        self.start("xvfb", ["Xvfb", "-displayfd", str(writing), "-screen", "0", f"{WIDTH}x{HEIGHT}x24", "-nolisten", "tcp"],
-                   pass_fds=[writing])
+        # Without -noreset it starts again when its only client, such as xdotool, has ended, and refuses who comes meanwhile.
+        self.start("xvfb", ["Xvfb", "-displayfd", str(writing), "-screen", "0", f"{WIDTH}x{HEIGHT}x24", "-nolisten", "tcp",
+                            "-noreset"], pass_fds=[writing])
         os.close(writing)
         with os.fdopen(reading) as display:
             self.display = f":{display.readline().strip()}"
