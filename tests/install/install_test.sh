@@ -17,7 +17,9 @@ check() {
     echo "ok: $1"
 }
 
-cmake --install "$build" --prefix "$work/first" --component sdk >/dev/null
+for component in runtime development; do
+    cmake --install "$build" --prefix "$work/first" --component $component >/dev/null
+done
 mv "$work/first" "$work/prefix"
 for path in include/kedge/kedge.h include/kedge/kedge.hpp lib/libkedge.so lib/libkedge.a; do
     [ -e "$work/prefix/$path" ] || { echo "not installed: $path" >&2; exit 1; }

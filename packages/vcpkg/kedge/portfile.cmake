@@ -1,0 +1,20 @@
+# libkedge for vcpkg, as an overlay port of this repository: vcpkg install kedge --overlay-ports=packages/vcpkg
+get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+vcpkg_find_acquire_program(PKGCONFIG)
+vcpkg_cmake_configure(
+  SOURCE_PATH "${SOURCE_PATH}"
+  OPTIONS -DKEDGE_SERVER=OFF -DKEDGE_TESTS=OFF "-DPKG_CONFIG_EXECUTABLE=${PKGCONFIG}")
+vcpkg_cmake_install()
+vcpkg_cmake_config_fixup(PACKAGE_NAME kedge CONFIG_PATH lib/cmake/kedge)
+vcpkg_fixup_pkgconfig()
+vcpkg_copy_tools(TOOL_NAMES kedge AUTO_CLEAN)
+if(VCPKG_LIBRARY_LINKAGE STREQUAL "static")
+  file(GLOB other "${CURRENT_PACKAGES_DIR}/lib/libkedge.so*" "${CURRENT_PACKAGES_DIR}/debug/lib/libkedge.so*")
+else()
+  file(GLOB other "${CURRENT_PACKAGES_DIR}/lib/libkedge.a" "${CURRENT_PACKAGES_DIR}/debug/lib/libkedge.a")
+endif()
+if(other)
+  file(REMOVE ${other})
+endif()
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include")
+vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
