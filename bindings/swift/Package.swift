@@ -1,13 +1,12 @@
 // swift-tools-version:6.0
-// The Swift package of Kedge. On Linux the C library is the installed one, which pkg-config names.
-// On Apple's systems it is a binary target, CKedge.xcframework beside this file, whose making
-// README.md describes.
+// The Swift package of Kedge. On Apple's systems the C library is a binary target, which
+// make_xcframework.py makes. Elsewhere it is the installed one, which pkg-config names.
 import PackageDescription
 
-#if os(Linux)
-    let native: Target = .systemLibrary(name: "CKedge", path: "Sources/CKedge", pkgConfig: "kedge")
-#else
+#if os(macOS)
     let native: Target = .binaryTarget(name: "CKedge", path: "CKedge.xcframework")
+#else
+    let native: Target = .systemLibrary(name: "CKedge", path: "Sources/CKedge", pkgConfig: "kedge")
 #endif
 
 let package = Package(

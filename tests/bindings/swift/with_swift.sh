@@ -20,8 +20,8 @@ temporary=${TMPDIR:-/tmp}
 variables="HOME=$work/home PATH=/usr/libexec/swift/bin:/usr/bin LC_ALL=C.UTF-8 PKG_CONFIG_PATH=$work/pkgconfig \
 LD_LIBRARY_PATH=$build/lib"
 if bwrap --ro-bind / / true 2>/dev/null; then
-  enter="$(command -v bwrap) --unshare-user-try --unshare-pid --die-with-parent --ro-bind $root/usr /usr --symlink usr/bin /bin \
---symlink usr/lib /lib --symlink usr/lib64 /lib64 --proc /proc --dev /dev --bind $temporary $temporary \
+  enter="$(command -v bwrap) --unshare-user-try --die-with-parent --ro-bind $root/usr /usr --symlink usr/bin /bin \
+--symlink usr/lib /lib --symlink usr/lib64 /lib64 --ro-bind /proc /proc --dev /dev --bind $temporary $temporary \
 --ro-bind $source $source --bind $build $build"
 else
   enter="$(command -v proot) -r $root -b /proc -b /dev -b $temporary -b $source -b $build"

@@ -5,18 +5,16 @@ import CKedge
 
 /// What all cursors have: `next()` of a class below, and all that is left as an array.
 public class Cursor<Element>: Owner, @unchecked Sendable {
-    private var isOver = false  // under the handle
-
     /// The next row, or nil behind the last. Throws when the cursor was closed before its end.
     public final func next() throws -> Element? {
-        if isOver, !handle.isOpen { return nil }
-        let row = try handle.use { pointer in
-            let row = try read(pointer)
-            if row == nil { isOver = true }
-            return row
+        do {
+            if let row = try handle.use(read) { return row }
+        } catch  where handle.isOver {
+            return nil
         }
-        if row == nil { close() }
-        return row
+        handle.isOver = true
+        close()
+        return nil
     }
 
     /// All rows that are left.

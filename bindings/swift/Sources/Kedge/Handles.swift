@@ -61,6 +61,7 @@ final class Handle: @unchecked Sendable {
     private var pointer: OpaquePointer?
     private var users = 0
     private var isFreed = false
+    private var hasEnded = false
     private var family: Family?
     private var atEnd: (() -> Void)?
 
@@ -75,6 +76,12 @@ final class Handle: @unchecked Sendable {
     }
 
     var isOpen: Bool { changed.withLock { pointer != nil } }
+
+    /// A cursor that has given its last row. It is closed then, but its use is no failure.
+    var isOver: Bool {
+        get { changed.withLock { hasEnded } }
+        set { changed.withLock { hasEnded = newValue } }
+    }
 
     /// Calls `body` with the pointer. Throws when it is closed, or in a mutator, which sees nothing
     /// but its transaction.

@@ -67,12 +67,12 @@ extension Database {
         }
     }
 
-    // MARK: Streams. At most one element waits. The watch ends with the iteration, the task or the
-    // stream.
+    // MARK: Streams. The watch ends when the task that reads is cancelled, or when nobody holds the
+    // stream any more. At most one element waits, but for rejections.
 
     /// The changes of each commit. Those that come before the last ones were taken are one element
-    /// with them; when that would have more than 10,000 changes, it is empty: read everything
-    /// again.
+    /// with them. When that would have more than 10,000 changes or 16 MiB, it is empty: read
+    /// everything again.
     public func changes(_ collection: String? = nil) throws -> Changes {
         let waiting = WaitingChanges()
         let news: AsyncThrowingStream<Void, any Error> = try stream { news in
@@ -156,17 +156,20 @@ public struct Changes: AsyncSequence, Sendable {
 final class WaitingChanges: @unchecked Sendable {
     private let lock = NSLock()
     private var changes: [Change]?
+    private var bytes = 0
 
     /// An array without changes says that all must be read again: it stays so, whatever follows.
     func add(_ more: [Change]) {
         lock.withLock {
             guard let waiting = changes else {
                 changes = more
+                bytes = more.reduce(0) { $0 + $1.bytes }
                 return
             }
+            bytes += more.reduce(0) { $0 + $1.bytes }
             let isListed =
                 !waiting.isEmpty && !more.isEmpty
-                && waiting.count + more.count <= Limit.mutationChanges
+                && waiting.count + more.count <= Limit.mutationChanges && bytes <= Limit.watchBytes
             changes = isListed ? waiting + more : []
         }
     }
@@ -176,6 +179,13 @@ final class WaitingChanges: @unchecked Sendable {
             defer { changes = nil }
             return changes
         }
+    }
+}
+
+extension Change {
+    fileprivate var bytes: Int {
+        collection.utf8.count + id.utf8.count + (old?.text.utf8.count ?? 0)
+            + (new?.text.utf8.count ?? 0)
     }
 }
 
