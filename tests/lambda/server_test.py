@@ -16,7 +16,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 from events import AUDIENCE, Answer, Caller, Keys, http_event, pull_body, push_body, put
-from runtime_api import RIE, WHICH, Function
+from runtime_api import RIE, SLOWER, WHICH, Function
 
 PROGRAM, PLUGIN = sys.argv[1:3]
 
@@ -422,7 +422,7 @@ class Effects(LambdaCase):
         self.assertEqual(everybody.ask("GET", "/logs/l").json["last_snapshot"], 3)
 
     def test_the_first_record_that_fails_is_named(self):
-        function = self.start(timeout_s=1)  # which is less than the handlers keep in reserve
+        function = self.start(timeout_s=1 if SLOWER == 1 else 1 / SLOWER)  # less than the handlers keep in reserve
         self.log(function)
         self.assertEqual(self.invoke(function, self.change(7, 3), self.change(8, 3)), [f"{7:021d}"])
         self.assertEqual(self.messages(), [])
