@@ -136,6 +136,11 @@ static void refuse_rebase(kedge_api_call *call, kedge_status status)
         kedge_api_refuse(call, told[at].status, told[at].code, "%s", call->error.message);
         return;
     }
+    if (strcmp(call->error.code, "rebase-unfinished") == 0) {
+        call->response->unfinished = true;
+        kedge_api_refuse(call, 503, call->error.code, "%s", call->error.message);
+        return;
+    }
     kedge_api_fail(call, status);
 }
 

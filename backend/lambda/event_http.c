@@ -4,7 +4,6 @@
 #include "backend/front/body.h"
 #include "backend/front/response.h"
 #include "backend/lambda/event_path.h"
-#include "backend/ports/deadline.h"
 #include "common/base64.h"
 #include "common/error.h"
 #include "common/utf8.h"

@@ -10,12 +10,13 @@
 #define KEDGE_BACKEND_LAMBDA_EVENT_HTTP_H
 
 #include "backend/lambda/lambda.h"
+#include "backend/ports/deadline.h"
 #include "common/json.h"
 
 /* `event` is a checked JSON object. */
 bool kedge_event_is_http(kedge_bytes event);
-/* Of an invocation's time, what is left to write and send the response. */
-#define KEDGE_EVENT_HTTP_MARGIN_MS 2000
+/* Of an invocation's time, what is left to commit, and to write and send the response. */
+#define KEDGE_EVENT_HTTP_MARGIN_MS (KEDGE_DEADLINE_COMMIT_MS + 2000)
 
 /* Appends the response. `deadline_ms` is when the invocation ends, by the wall clock, or INT64_MAX.
  * A request that is refused is answered, too; it fails only without memory. */

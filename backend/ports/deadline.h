@@ -7,12 +7,17 @@
  * takes: tools, jobs, the simulator.
  *
  * A deadline never undoes anything. What was committed stays committed, and the client pushes the
- * rest again. */
+ * rest again. What a push has run when it must stop is still committed: for that it gets some
+ * time beyond the deadline, since otherwise a push that is sent again would run the same mutations
+ * for ever. */
 #ifndef KEDGE_BACKEND_PORTS_DEADLINE_H
 #define KEDGE_BACKEND_PORTS_DEADLINE_H
 
 #include "common/environment.h"
 #include "common/error.h"
+
+/* What the commit of work that is done may take beyond the deadline. */
+#define KEDGE_DEADLINE_COMMIT_MS 3000
 
 typedef struct kedge_deadline {
     const kedge_environment *environment;
@@ -34,6 +39,11 @@ typedef enum kedge_deadline_advice {
 void kedge_deadline_set(const kedge_deadline *deadline);
 /* What a step that takes long should do now. */
 kedge_deadline_advice kedge_deadline_ask(void);
+/* Between the two, the thread commits what it has run: it goes on for KEDGE_DEADLINE_COMMIT_MS
+ * beyond the deadline, or from now when nobody wants the result. They do nothing on a thread
+ * without a deadline. */
+void kedge_deadline_begin_commit(void);
+void kedge_deadline_end_commit(void);
 /* The time that is left, at most `most_ms`, at least 0. */
 int64_t kedge_deadline_left_ms(int64_t most_ms);
 /* KEDGE_OK, or KEDGE_UNAVAILABLE with the code deadline-exceeded when the work must stop. */

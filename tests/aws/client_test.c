@@ -1,5 +1,7 @@
 /* Calls to AWS: what is sent, and what each kind of response comes to. */
 #include "tests/aws/client_world.h"
+
+#include "backend/ports/deadline.h"
 #include "tests/support/failing_allocator.h"
 
 #include <setjmp.h>
@@ -232,6 +234,37 @@ static void test_failing_memory_never_hides_an_effect(void **state)
     client_world_end(&world);
 }
 
+static int64_t no_time(void *context)
+{
+    (void)context;
+    return 1000;
+}
+
+static void test_behind_the_deadline_only_a_commit_is_sent(void **state)
+{
+    client_world world;
+    kedge_aws_response response = {0};
+    kedge_error error = {0};
+    const kedge_environment still = {.monotonic_ms = no_time};
+    const kedge_deadline over = {.environment = &still, .end_ms = 1000, .turn_ms = INT64_MAX};
+    kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:PutItem");
+    (void)state;
+    BEGIN(&world, OK_JSON);
+    kedge_deadline_set(&over);
+    assert_int_equal(call(&world, request, &response, &error), KEDGE_UNAVAILABLE);
+    assert_string_equal(error.code, "deadline-exceeded");
+    assert_int_equal(scripted_server_requests(world.server), 0);
+    kedge_deadline_begin_commit();
+    assert_int_equal(call(&world, request, &response, &error), KEDGE_OK);
+    kedge_deadline_end_commit();
+    assert_int_equal(scripted_server_requests(world.server), 1);
+    assert_int_equal(call(&world, request, &response, &error), KEDGE_UNAVAILABLE);
+    kedge_deadline_set(NULL);
+    assert_int_equal(scripted_server_requests(world.server), 1);
+    kedge_aws_response_free(&response);
+    client_world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_what_is_outside_of_the_contract_is_not_sent),
         cmocka_unit_test(test_options_that_are_wrong_are_named),
         cmocka_unit_test(test_endpoints_are_those_of_the_region),
+        cmocka_unit_test(test_behind_the_deadline_only_a_commit_is_sent),
         cmocka_unit_test(test_failing_memory_never_hides_an_effect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,9 @@
 
 #include "backend/api/api.h"
 #include "backend/sqlite/sqlite_ports.h"
+#include "common/error.h"
 #include "common/hash.h"
+#include "mutate/transaction.h"
 #include "tests/backend/stores.h"
 #include "tests/backend/world_ports.h"
 #include "tests/support/project.h"
@@ -115,10 +117,24 @@ static kedge_status die(kedge_tx *tx, const char *args, size_t args_size, void *
     return KEDGE_OK;
 }
 
+/* What the process of an app's mutators says when the deadline stops it, or when it is away. */
+static kedge_status wait_for_nothing(kedge_tx *tx, const char *args, size_t args_size,
+                                     void *userdata, kedge_error *error)
+{
+    (void)args;
+    (void)args_size;
+    (void)userdata;
+    if (running->undecided == NULL) return KEDGE_OK;
+    running->undecided(running);
+    kedge_error why;
+    kedge_fail(&why, KEDGE_UNAVAILABLE, "mutators-unavailable", "it did not decide");
+    return kedge_tx_postpone(tx, &why, error);
+}
+
 static const kedge_mutator mutators[] = {
     {"test.fill", 1, fill, NULL},         {"test.scatter", 1, scatter, NULL},
     {"test.count", 1, count_items, NULL}, {"test.large", 1, put_large, NULL},
-    {"test.die", 1, die, NULL},
+    {"test.die", 1, die, NULL},           {"test.wait", 1, wait_for_nothing, NULL},
 };
 
 /* ---- making ---- */

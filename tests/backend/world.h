@@ -51,6 +51,8 @@ typedef struct test_world {
     uint64_t faults;
     atomic_ullong pauses;
     uint64_t deaths; /* by the mutator test.die */
+    /* Run by the mutator test.wait, which is then stopped undecided. NULL: it does nothing. */
+    void (*undecided)(struct test_world *world);
     /* In memory: while `stale`, reads that are not consistent see what was there at the last
      * world_lag. */
     bool stale;

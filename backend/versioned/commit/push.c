@@ -76,6 +76,22 @@ static bool make_smaller(pushing *work, const kedge_version *version)
     return true;
 }
 
+/* What has run is committed, also when the deadline came meanwhile. */
+static kedge_status store_slice(const pushing *work, kedge_slice *slice, kedge_state **state,
+                                kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    kedge_deadline_begin_commit();
+    if (slice->overlay != NULL) status = kedge_slice_build_delta(slice, error);
+    if (status == KEDGE_OK)
+        status = kedge_version_set_recent(work->project, work->head->version, slice->object, error);
+    if (status == KEDGE_OK)
+        status = kedge_commit(work->project, work->head, &slice->object->version, slice->bodies,
+                              slice->body_count, state, error);
+    kedge_deadline_end_commit();
+    return status;
+}
+
 static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *error)
 {
     KEDGE_ASSERT(*position < work->plan.apply_count);
@@ -95,10 +111,7 @@ static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *e
         *position = next;
         goto out;
     }
-    status = kedge_version_set_recent(work->project, work->head->version, slice.object, error);
-    if (status != KEDGE_OK) goto out;
-    status = kedge_commit(work->project, work->head, &slice.object->version, slice.bodies,
-                          slice.body_count, &state, error);
+    status = store_slice(work, &slice, &state, error);
     if (status == KEDGE_LIMIT_EXCEEDED && make_smaller(work, &slice.object->version)) {
         status = KEDGE_OK;
     } else if (status == KEDGE_OK) {

@@ -327,6 +327,14 @@ static kedge_status open_slice(kedge_slice *slice, size_t count, kedge_error *er
     return status;
 }
 
+/* The deadline came while a mutation ran. It left nothing behind, and what ran before it is worth a
+ * version. */
+static bool is_stopped(const kedge_slice *slice, kedge_status status)
+{
+    return status == KEDGE_UNAVAILABLE && slice->object->version.mutation_count > 0 &&
+           kedge_deadline_ask() == KEDGE_DEADLINE_STOP;
+}
+
 kedge_status kedge_slice_run(kedge_slice *slice, size_t from, kedge_error *error)
 {
     const kedge_plan *plan = slice->plan;
@@ -339,11 +347,13 @@ kedge_status kedge_slice_run(kedge_slice *slice, size_t from, kedge_error *error
     while (status == KEDGE_OK && slice->next < plan->apply_count &&
            fits(slice, &slice->push->mutations[plan->apply[slice->next]])) {
         status = run_one(slice, slice->next, error);
+        if (is_stopped(slice, status)) {
+            status = KEDGE_OK;
+            break;
+        }
         slice->next++;
     }
     KEDGE_ASSERT(status != KEDGE_OK || slice->next > from);
-    if (status == KEDGE_OK && slice->overlay != NULL)
-        status = kedge_slice_build_delta(slice, error);
     return status;
 }
 

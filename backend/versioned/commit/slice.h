@@ -1,7 +1,8 @@
 /* A slice: the part of a push that becomes one version, run on the state of the head.
  *
  * A slice ends before the version record would be too large, by its mutations, clients, bytes of
- * args or bytes changed, and when the thread's deadline says so. It has at least one mutation. */
+ * args or bytes changed, and when the thread's deadline says so. It has at least one mutation. The deadline also
+ * stops a mutation while it runs: then the slice has those that ran before, if any did. */
 #ifndef KEDGE_BACKEND_COMMIT_SLICE_H
 #define KEDGE_BACKEND_COMMIT_SLICE_H
 
@@ -41,9 +42,9 @@ typedef struct kedge_slice {
     size_t body_count;
 } kedge_slice;
 
-/* Runs mutations from plan->apply[from] on and builds the version, but for `recent`,
- * `indexed_through` (kedge_version_set_recent). With nothing decided mutation_count is 0. Free in
- * every case. */
+/* Runs mutations from plan->apply[from] on. The version then lacks what they changed
+ * (kedge_slice_build_delta, when a mutator ran) and `recent`, `indexed_through`
+ * (kedge_version_set_recent). With nothing decided mutation_count is 0. Free in every case. */
 kedge_status kedge_slice_run(kedge_slice *slice, size_t from, kedge_error *error);
 void kedge_slice_free(kedge_slice *slice);
 

@@ -306,6 +306,10 @@ static kedge_status replay(rebasing *work, int64_t *version, kedge_error *error)
     kedge_push_result result = {.version = 0};
     kedge_status status = kedge_processor_push(work->rebase->to, &work->push, &result, error);
     if (status != KEDGE_OK) return status;
+    if (result.cut) {
+        return kedge_fail(error, KEDGE_UNAVAILABLE, "rebase-unfinished",
+                          "the time of the request was over; the same request replays the rest");
+    }
     *version = result.version;
     switch (result.problem) {
     case KEDGE_PUSH_FINE:
