@@ -283,7 +283,8 @@ void kedge_server_connection_closed(kedge_connections *connections,
 
 kedge_gate *kedge_server_connection_gate(kedge_server_connection *connection)
 {
-    return connection ? &connection->gate : NULL;
+    static kedge_gate shut = {.state = KEDGE_GATE_BROKEN};
+    return connection ? &connection->gate : &shut;
 }
 
 void kedge_server_connection_due(kedge_connections *connections,

@@ -48,7 +48,8 @@ kedge_server_connection *kedge_server_connection_opened(kedge_connections *conne
                                                         int64_t within_ms);
 void kedge_server_connection_closed(kedge_connections *connections,
                                     kedge_server_connection *connection);
-/* The gate of the connection, for the thread that reads from it; NULL without a connection. */
+/* The gate of the connection, for the daemon's thread, which reads from it. Without a connection:
+ * one that lets nothing through, since a socket that was shut still has what came before. */
 kedge_gate *kedge_server_connection_gate(kedge_server_connection *connection);
 void kedge_server_connection_due(kedge_connections *connections,
                                  kedge_server_connection *connection, int64_t within_ms);

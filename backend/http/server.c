@@ -77,7 +77,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     } else {
         kedge_gate *gate = kedge_server_connection_gate(*socket_context);
         kedge_receive_through(socket, NULL);
-        if (gate && kedge_gate_holds_a_head(gate)) atomic_fetch_add(&exchanges->metrics.cut, 1);
+        if (kedge_gate_holds_a_head(gate)) atomic_fetch_add(&exchanges->metrics.cut, 1);
         kedge_server_connection_closed(exchanges->connections, *socket_context);
         atomic_fetch_sub(&exchanges->metrics.connections, 1);
     }

@@ -14,7 +14,7 @@ struct kedge_workers {
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a job came, or the share of a tenant is free again */
     kedge_fair_queue queue;
-    atomic_size_t waiting;
+    atomic_size_t waiting; /* as many as the queue has, for those that do not hold the mutex */
     bool stopping;
     pthread_t threads[KEDGE_WORKERS_MAX];
     uint32_t thread_count;
@@ -35,11 +35,11 @@ static void *run(void *argument)
     pthread_mutex_lock(&workers->mutex);
     for (;;) {
         if (!kedge_fair_queue_take(&workers->queue, clock_us(CLOCK_MONOTONIC), &job)) {
-            if (workers->stopping && atomic_load(&workers->waiting) == 0) break;
+            if (workers->stopping && workers->queue.waiting == 0) break;
             pthread_cond_wait(&workers->changed, &workers->mutex);
             continue;
         }
-        atomic_fetch_sub(&workers->waiting, 1);
+        atomic_store(&workers->waiting, workers->queue.waiting);
         pthread_mutex_unlock(&workers->mutex);
         int64_t started_us = clock_us(CLOCK_MONOTONIC);
         int64_t cpu_us = clock_us(CLOCK_THREAD_CPUTIME_ID);
@@ -48,7 +48,7 @@ static void *run(void *argument)
         int64_t took_us = clock_us(CLOCK_MONOTONIC) - started_us;
         pthread_mutex_lock(&workers->mutex);
         kedge_fair_queue_finished(&workers->queue, &job, took_us, computed_us);
-        if (atomic_load(&workers->waiting) > 0 || workers->stopping)
+        if (workers->queue.waiting > 0 || workers->stopping)
             pthread_cond_broadcast(&workers->changed);
     }
     pthread_mutex_unlock(&workers->mutex);
@@ -92,7 +92,7 @@ kedge_workers_answer kedge_workers_submit(kedge_workers *workers, const kedge_te
                                       argument);
     }
     if (answer == KEDGE_WORKERS_TAKEN) {
-        atomic_fetch_add(&workers->waiting, 1);
+        atomic_store(&workers->waiting, workers->queue.waiting);
         pthread_cond_signal(&workers->changed);
     }
     pthread_mutex_unlock(&workers->mutex);

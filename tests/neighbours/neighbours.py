@@ -135,6 +135,7 @@ class Run:
         tokens = {name: self.tokens[name] for name in ("good", "fine")}
         process = multiprocessing.Process(target=honest, args=(self.port, tokens, seconds, theirs))
         process.start()
+        theirs.close()  # so that the end of the process is the end of what is received
         result = mine.recv()
         process.join()
         result["memory"] = memory_of(self.server.pid)

@@ -256,6 +256,12 @@ static void test_an_address_has_so_many_connections_and_no_more(void **state)
         connection[i] = kedge_server_connection_opened(connections, none, near, 100);
         assert_int_equal(connection[i] != NULL, i < 2);
     }
+    /* What a refused one has sent already is not read. */
+    char byte;
+    kedge_gate *gate = kedge_server_connection_gate(connection[2]);
+    assert_int_equal(gate->state, KEDGE_GATE_BROKEN);
+    kedge_gate_feed(gate, "GET / HTTP/1.1\r\n\r\n", 18);
+    assert_int_equal(kedge_gate_take(gate, &byte, 1), 0);
     for (size_t i = 0; i < 3; i++)
         kedge_server_connection_closed(connections, connection[i]);
     kedge_connections_free(connections);

@@ -1,8 +1,9 @@
 /* A slice: the part of a push that becomes one version, run on the state of the head.
  *
  * A slice ends before the version record would be too large, by its mutations, clients, bytes of
- * args or bytes changed, and when the thread's deadline says so. It has at least one mutation. The deadline also
- * stops a mutation while it runs: then the slice has those that ran before, if any did. */
+ * args or bytes changed, and when the thread's deadline says so. It has at least one mutation. The
+ * deadline also stops a mutation while it runs: then the slice has those that ran before, if any
+ * did. */
 #ifndef KEDGE_BACKEND_COMMIT_SLICE_H
 #define KEDGE_BACKEND_COMMIT_SLICE_H
 
