@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What packages are made of, as SPDX 2.3 in JSON: each package with its sum, and the libraries of Debian that its
-programs are linked with, in the versions that they were built with.
+"""What packages are made of, as SPDX 2.3 in JSON: each package with its sum, and the libraries that it needs: of Debian in
+the versions that its programs were built with, of Maven in those that its pom names.
 
-Usage: sbom.py FOLDER, which has the packages. SOURCE_DATE_EPOCH is the time that the document tells."""
+Usage: sbom.py FOLDER, which has the packages and, in maven/, the jars. SOURCE_DATE_EPOCH is the time that the document tells."""
 import datetime
 import hashlib
 import json
@@ -11,6 +11,9 @@ import pathlib
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
+
+MAVEN = {"m": "http://maven.apache.org/POM/4.0.0"}
 
 
 def field(package, name):
@@ -22,6 +25,10 @@ def installed(library):
     shown = subprocess.run(["dpkg-query", "--show", "-f", "${Version} ${Architecture} ${source:Package} ${source:Version}\n",
                             library], capture_output=True, text=True, check=True).stdout
     return shown.splitlines()[0].split()
+
+
+def depends(package):
+    return sorted(re.findall(r"(?:^|, )([a-z0-9.+-]+)", field(package, "Depends")))
 
 
 def identity(name):
@@ -41,13 +48,46 @@ def describe_library(name):
 
 
 def describe_package(path):
-    name, version = field(path, "Package"), field(path, "Version")
+    return describe_own(field(path, "Package"), field(path, "Version"), path)
+
+
+def describe_own(name, version, path):
     return {
         "SPDXID": identity(name), "name": name, "versionInfo": version, "packageFileName": path.name,
         "supplier": "Organization: The Kedge authors", "downloadLocation": "NOASSERTION", "filesAnalyzed": False,
         "checksums": [{"algorithm": "SHA256", "checksumValue": hashlib.sha256(path.read_bytes()).hexdigest()}],
         "licenseConcluded": "MIT", "licenseDeclared": "MIT", "copyrightText": "Copyright (c) 2026 The Kedge authors",
     }
+
+
+def describe_jar(pom):
+    """A jar, and the identities of what it is run with."""
+    project = ElementTree.parse(pom).getroot()
+    package = describe_own(maven_name(project), text(project, "version"), pom.with_suffix(".jar"))
+    needed = [needs for needs in project.iterfind("m:dependencies/m:dependency", MAVEN) if text(needs, "scope") != "test"]
+    return package, [describe_dependency(project, needs) for needs in needed]
+
+
+def describe_dependency(project, dependency):
+    version = text(dependency, "version")
+    if version.startswith("${"):
+        version = text(project, "properties/m:" + version[2:-1])
+    name = maven_name(dependency)
+    return {
+        "SPDXID": identity(name), "name": name, "versionInfo": version, "supplier": "NOASSERTION",
+        "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": "NOASSERTION",
+        "licenseDeclared": "NOASSERTION", "copyrightText": "NOASSERTION",
+        "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+                          "referenceLocator": f"pkg:maven/{name.replace(':', '/')}@{version}"}],
+    }
+
+
+def maven_name(element):
+    return text(element, "groupId") + ":" + text(element, "artifactId")
+
+
+def text(element, path):
+    return element.findtext("m:" + path, "", MAVEN)
 
 
 def relation(left, kind, right):
@@ -60,15 +100,25 @@ def main():
     if not paths:
         sys.exit(f"{folder} has no packages")
     packages = [describe_package(path) for path in paths]
+    jars = [describe_jar(pom) for pom in sorted(folder.glob("maven/**/*.pom"))]
+    packages += [jar for jar, _ in jars]
     own = {package["name"] for package in packages}
     relations = [relation("SPDXRef-DOCUMENT", "DESCRIBES", package["SPDXID"]) for package in packages]
-    libraries = set()
+    libraries = {}
     for path, package in zip(paths, packages):
-        for wanted in sorted(re.findall(r"(?:^|, )([a-z0-9.+-]+)", field(path, "Depends"))):
+        for wanted in depends(path):
             relations.append(relation(package["SPDXID"], "DEPENDS_ON", identity(wanted)))
             if wanted not in own:
-                libraries.add(wanted)
-    packages += [describe_library(name) for name in sorted(libraries)]
+                libraries[wanted] = describe_library(wanted)
+    for jar, dependencies in jars:
+        if jar["name"] == "io.kedge:kedge":  # libkedge is in it
+            relations += [relation(jar["SPDXID"], "DEPENDS_ON", identity(wanted))
+                          for wanted in depends(next(folder.glob("libkedge0_*.deb")))]
+        for dependency in dependencies:
+            relations.append(relation(jar["SPDXID"], "DEPENDS_ON", dependency["SPDXID"]))
+            if dependency["name"] not in own:
+                libraries[dependency["name"]] = dependency
+    packages += [library for _, library in sorted(libraries.items())]
     sums = "".join(package["checksums"][0]["checksumValue"] for package in packages if "checksums" in package)
     made = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), datetime.timezone.utc)
     print(json.dumps({

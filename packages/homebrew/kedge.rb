@@ -1,7 +1,8 @@
-# libkedge and the command kedge for Homebrew, on Linux. A tap names its repository in HOMEBREW_KEDGE_REPOSITORY.
+# libkedge and the command kedge for Homebrew, on Linux. A tap names its repository in HOMEBREW_KEDGE_REPOSITORY, or puts it
+# in the place of the address below, which cannot exist.
 class Kedge < Formula
   desc "Local-first sync of a shared project"
-  homepage ENV.fetch("HOMEBREW_KEDGE_REPOSITORY", "https://kedge.example.com")
+  homepage ENV.fetch("HOMEBREW_KEDGE_REPOSITORY", "https://kedge.invalid")
   license "MIT"
   head homepage, branch: "main", using: :git
 

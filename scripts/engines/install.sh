@@ -98,17 +98,29 @@ fetch_binding_jars() {
     die "maven has fetched other jars than the pinned ones: see $BINDING_JARS"
 }
 
-# What builds the wheel of bindings/python and checks its types, and what builds the jars.
-install_binding_tools() {
-  local headers packages=(default-jre xvfb xdotool imagemagick) # for a window of Java
-  command -v javac >/dev/null || packages+=(default-jdk-headless)
-  command -v mvn >/dev/null || packages+=(maven)
-  install_packages "${packages[@]}"
+# What builds the wheel of bindings/python and checks its types.
+install_wheel_tools() {
+  local headers
   headers=$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')
   [ -e "$headers/Python.h" ] || install_packages python3-dev
   install_packages $(venv_package)
   install_once "$BINDING_TOOLS_HOME" make_python_tools "$BINDING_REQUIREMENTS"
+}
+
+# What builds the jars of bindings/java and bindings/kotlin.
+install_jar_tools() {
+  local packages=()
+  command -v javac >/dev/null || packages+=(default-jdk-headless)
+  command -v mvn >/dev/null || packages+=(maven)
+  install_packages "${packages[@]}"
   install_once "$BINDING_MAVEN_HOME" fetch_binding_jars
+}
+
+# What builds and tests the bindings for Python and for the virtual machine; also a screen for a window of Java.
+install_binding_tools() {
+  install_packages default-jre xvfb xdotool imagemagick
+  install_wheel_tools
+  install_jar_tools
 }
 
 install_engines() {
