@@ -78,6 +78,44 @@ static kedge_status write_sums(kedge_tx *tx, kedge_bytes target, kedge_bytes add
     return status;
 }
 
+/* Reads what `add` is added to: of a large item only the members that it names. */
+static kedge_status read_target(kedge_tx *tx, const kedge_builtin_item *item,
+                                const kedge_json_rope **rope, kedge_buffer *picked,
+                                kedge_bytes *target, kedge_error *error)
+{
+    kedge_error why = {0};
+    kedge_status status =
+        kedge_tx_get_rope(tx, item->collection, item->id, item->id_size, rope, error);
+    if (status != KEDGE_OK) return status;
+    if (*rope == NULL) {
+        status = kedge_tx_get(tx, item->collection, item->id, item->id_size, &target->data,
+                              &target->size, error);
+        return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
+    }
+    kedge_json_rope_pick(*rope, item->extra, picked);
+    if (kedge_buffer_status(picked, &why) != KEDGE_OK) return kedge_tx_postpone(tx, &why, error);
+    *target = kedge_buffer_bytes(picked);
+    return KEDGE_OK;
+}
+
+static kedge_status write_target(kedge_tx *tx, const kedge_builtin_item *item,
+                                 const kedge_json_rope *rope, kedge_bytes target, kedge_bytes patch,
+                                 kedge_error *error)
+{
+    if (rope != NULL)
+        return kedge_tx_merge_rope(tx, item->collection, item->id, item->id_size, rope, patch,
+                                   error);
+    kedge_error why = {0};
+    kedge_buffer merged = kedge_buffer_make(kedge_tx_allocator(tx));
+    kedge_json_merge(target, patch, &merged);
+    kedge_status status = kedge_buffer_status(&merged, &why) == KEDGE_OK
+                              ? kedge_tx_put(tx, item->collection, item->id, item->id_size,
+                                             merged.data, merged.size, error)
+                              : kedge_tx_postpone(tx, &why, error);
+    kedge_buffer_free(&merged);
+    return status;
+}
+
 kedge_status kedge_builtin_increment(kedge_tx *tx, const char *args, size_t args_size,
                                      void *userdata, kedge_error *error)
 {
@@ -90,26 +128,21 @@ kedge_status kedge_builtin_increment(kedge_tx *tx, const char *args, size_t args
         return kedge_builtin_refuse(tx, error, "args-invalid",
                                     "the member \"add\" of the args must be an object of numbers");
 
-    kedge_bytes target = KEDGE_BYTES("{}");
-    status =
-        kedge_tx_get(tx, item.collection, item.id, item.id_size, &target.data, &target.size, error);
-    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
-    if (kedge_json_type_of(target) != KEDGE_JSON_OBJECT)
-        return kedge_builtin_refuse(tx, error, "increment-of-no-number", "the item is no object");
-
     kedge_error why = {0};
+    kedge_bytes target = KEDGE_BYTES("{}");
+    const kedge_json_rope *rope;
+    kedge_buffer picked = kedge_buffer_make(kedge_tx_allocator(tx));
     kedge_buffer patch = kedge_buffer_make(kedge_tx_allocator(tx));
-    kedge_buffer merged = kedge_buffer_make(kedge_tx_allocator(tx));
-    status = write_sums(tx, target, item.extra, &patch, error);
-    if (status == KEDGE_OK && kedge_buffer_status(&patch, &why) == KEDGE_OK)
-        kedge_json_merge(target, kedge_buffer_bytes(&patch), &merged);
-    if (status == KEDGE_OK && (kedge_buffer_status(&patch, &why) != KEDGE_OK ||
-                               kedge_buffer_status(&merged, &why) != KEDGE_OK))
+    status = read_target(tx, &item, &rope, &picked, &target, error);
+    if (status == KEDGE_OK && kedge_json_type_of(target) != KEDGE_JSON_OBJECT)
+        status =
+            kedge_builtin_refuse(tx, error, "increment-of-no-number", "the item is no object");
+    if (status == KEDGE_OK) status = write_sums(tx, target, item.extra, &patch, error);
+    if (status == KEDGE_OK && kedge_buffer_status(&patch, &why) != KEDGE_OK)
         status = kedge_tx_postpone(tx, &why, error);
     if (status == KEDGE_OK)
-        status = kedge_tx_put(tx, item.collection, item.id, item.id_size, merged.data, merged.size,
-                              error);
-    kedge_buffer_free(&merged);
+        status = write_target(tx, &item, rope, target, kedge_buffer_bytes(&patch), error);
     kedge_buffer_free(&patch);
+    kedge_buffer_free(&picked);
     return status;
 }

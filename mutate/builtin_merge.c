@@ -27,8 +27,17 @@ kedge_status kedge_builtin_merge_item(kedge_tx *tx, const kedge_builtin_item *it
                                       kedge_error *error)
 {
     kedge_bytes target = {NULL, 0};
-    kedge_status status = kedge_tx_get(tx, item->collection, item->id, item->id_size, &target.data,
-                                       &target.size, error);
+    const kedge_json_rope *rope = NULL;
+    kedge_status status = KEDGE_OK;
+    if (kedge_json_type_of(item->extra) == KEDGE_JSON_OBJECT)
+        status = kedge_tx_get_rope(tx, item->collection, item->id, item->id_size, &rope, error);
+    if (status != KEDGE_OK) return status;
+    if (rope != NULL)
+        return kedge_tx_merge_rope(tx, item->collection, item->id, item->id_size, rope, item->extra,
+                                   error);
+
+    status = kedge_tx_get(tx, item->collection, item->id, item->id_size, &target.data, &target.size,
+                          error);
     if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
 
     kedge_buffer merged = kedge_buffer_make(kedge_tx_allocator(tx));

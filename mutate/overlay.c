@@ -1,13 +1,18 @@
 /* The overlay: a tree of changes, and a journal that can take them back. As a reader, its entries
  * win over what is below, and its deletions hide it.
  *
+ * A value is a text, or a rope whose text is made when somebody reads it. The room for that text is
+ * there as long as the rope is, so that a read never fails.
+ *
  * While a mark is open, the first write to a key since the innermost mark appends what the key was
  * to the journal; later writes to it need not. So the part of the journal behind a mark holds each
  * key once, and its length is the number of keys changed. A release merges the innermost part into
  * the one below it and drops what that one had saved already. */
 #include "mutate/overlay.h"
 
+#include "common/assert.h"
 #include "common/error.h"
+#include "common/json.h"
 #include "mutate/overlay_tree.h"
 
 #include <stdlib.h>
@@ -19,8 +24,16 @@ typedef struct saved {
     bool existed;
     bool deleted;
     kedge_bytes value;
+    kedge_json_rope *rope;
     size_t saved_before; /* the node's saved_at before this */
 } saved;
+
+#define ROOM_SPARE 8 /* a room is this part larger than what it was made for */
+
+typedef struct kedge_overlay_room {
+    size_t size;
+    char text[];
+} kedge_overlay_room;
 
 struct kedge_overlay {
     const kedge_allocator *allocator;
@@ -43,9 +56,18 @@ kedge_overlay *kedge_overlay_new(const kedge_allocator *allocator)
 
 /* ---- nodes ---- */
 
-static void release_value(kedge_overlay *overlay, kedge_bytes value)
+static void release_text(kedge_overlay *overlay, kedge_bytes value)
 {
     kedge_release(overlay->allocator, (void *)(uintptr_t)value.data);
+}
+
+/* The text of a rope is in the room of its node. */
+static void release_value(kedge_overlay *overlay, kedge_bytes value, kedge_json_rope *rope)
+{
+    if (rope == NULL)
+        release_text(overlay, value);
+    else
+        kedge_json_rope_release(overlay->allocator, rope);
 }
 
 static size_t bytes_of(const kedge_overlay_entry *entry)
@@ -69,22 +91,29 @@ static kedge_overlay_node *new_node(kedge_overlay *overlay, kedge_bytes collecti
     return node;
 }
 
+static void free_node(kedge_overlay *overlay, kedge_overlay_node *node)
+{
+    release_value(overlay, node->entry.value, node->rope);
+    kedge_release(overlay->allocator, node->room);
+    kedge_release(overlay->allocator, node);
+}
+
 static void drop_node(kedge_overlay *overlay, kedge_overlay_node *node)
 {
     overlay->root = kedge_overlay_tree_remove(overlay->root, node);
     overlay->count--;
     overlay->bytes -= bytes_of(&node->entry);
-    release_value(overlay, node->entry.value);
-    kedge_release(overlay->allocator, node);
+    free_node(overlay, node);
 }
 
-/* Takes `value` over; the node's old value is the caller's to keep or release. */
+/* Takes the value over; the node's old value is the caller's to keep or release. */
 static void set_entry(kedge_overlay *overlay, kedge_overlay_node *node, bool deleted,
-                      kedge_bytes value)
+                      kedge_bytes value, kedge_json_rope *rope)
 {
     overlay->bytes = overlay->bytes - node->entry.value.size + value.size;
     node->entry.deleted = deleted;
     node->entry.value = value;
+    node->rope = rope;
 }
 
 static void free_tree(kedge_overlay *overlay, kedge_overlay_node *node)
@@ -92,14 +121,13 @@ static void free_tree(kedge_overlay *overlay, kedge_overlay_node *node)
     if (node == NULL) return;
     free_tree(overlay, node->left);
     free_tree(overlay, node->right);
-    release_value(overlay, node->entry.value);
-    kedge_release(overlay->allocator, node);
+    free_node(overlay, node);
 }
 
 void kedge_overlay_clear(kedge_overlay *overlay)
 {
     for (size_t i = 0; i < overlay->journal_count; i++) {
-        release_value(overlay, overlay->journal[i].value);
+        release_value(overlay, overlay->journal[i].value, overlay->journal[i].rope);
     }
     free_tree(overlay, overlay->root);
     overlay->root = NULL;
@@ -127,22 +155,47 @@ size_t kedge_overlay_bytes(const kedge_overlay *overlay)
     return overlay->bytes;
 }
 
+/* Makes the text of a rope, once. */
+static bool read_node(kedge_overlay_node *node, kedge_overlay_entry *entry)
+{
+    if (node == NULL) return false;
+    if (node->rope != NULL && node->entry.value.data == NULL) {
+        char *text = node->room->text;
+        KEDGE_ASSERT(node->room->size > node->entry.value.size);
+        kedge_json_rope_write(node->rope, text);
+        text[node->entry.value.size] = '\0';
+        node->entry.value.data = text;
+    }
+    *entry = node->entry;
+    return true;
+}
+
+static kedge_overlay_node *next_node(const kedge_overlay *overlay, const kedge_overlay_entry *at)
+{
+    return at == NULL ? kedge_overlay_tree_first(overlay->root)
+                      : kedge_overlay_tree_after(overlay->root, at->collection, at->id);
+}
+
 bool kedge_overlay_get(const kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
                        kedge_overlay_entry *entry)
 {
-    const kedge_overlay_node *node = kedge_overlay_tree_find(overlay->root, collection, id);
-    if (node != NULL) *entry = node->entry;
-    return node != NULL;
+    return read_node(kedge_overlay_tree_find(overlay->root, collection, id), entry);
 }
 
 bool kedge_overlay_next(const kedge_overlay *overlay, const kedge_overlay_entry *at,
                         kedge_overlay_entry *entry)
 {
-    const kedge_overlay_node *node =
-        at == NULL ? kedge_overlay_tree_first(overlay->root)
-                   : kedge_overlay_tree_after(overlay->root, at->collection, at->id);
-    if (node != NULL) *entry = node->entry;
-    return node != NULL;
+    return read_node(next_node(overlay, at), entry);
+}
+
+bool kedge_overlay_next_key(const kedge_overlay *overlay, const kedge_overlay_entry *at,
+                            kedge_overlay_entry *entry)
+{
+    const kedge_overlay_node *node = next_node(overlay, at);
+    if (node == NULL) return false;
+    *entry = node->entry;
+    entry->value = (kedge_bytes){NULL, 0};
+    return true;
 }
 
 /* ---- writes ---- */
@@ -161,20 +214,24 @@ static bool journal_has_room(kedge_overlay *overlay)
     return true;
 }
 
-/* The old value moves into the journal. */
+/* The old value moves into the journal; of a rope not the text, since the room stays. */
 static void save(kedge_overlay *overlay, kedge_overlay_node *node, bool existed)
 {
+    kedge_bytes value = node->entry.value;
+    if (node->rope != NULL) value.data = NULL;
     overlay->journal[overlay->journal_count++] = (saved){.node = node,
                                                          .existed = existed,
                                                          .deleted = node->entry.deleted,
-                                                         .value = node->entry.value,
+                                                         .value = value,
+                                                         .rope = node->rope,
                                                          .saved_before = node->saved_at};
     node->saved_at = overlay->journal_count;
 }
 
-/* `value` is a block that is taken over, or released when this fails. */
+/* `value` is a block, or the size of `rope`. It is taken over, or released when this fails. */
 static kedge_status write_entry(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
-                                bool deleted, kedge_bytes value, kedge_error *error)
+                                bool deleted, kedge_bytes value, kedge_json_rope *rope,
+                                kedge_error *error)
 {
     kedge_overlay_node *node = kedge_overlay_tree_find(overlay->root, collection, id);
     bool existed = node != NULL;
@@ -186,13 +243,13 @@ static kedge_status write_entry(kedge_overlay *overlay, kedge_bytes collection, 
     if (must_save) {
         save(overlay, node, existed);
     } else {
-        release_value(overlay, node->entry.value);
+        release_value(overlay, node->entry.value, node->rope);
     }
-    set_entry(overlay, node, deleted, value);
+    set_entry(overlay, node, deleted, value, rope);
     return KEDGE_OK;
 
 no_memory:
-    release_value(overlay, value);
+    release_value(overlay, value, rope);
     return kedge_fail_no_memory(error);
 }
 
@@ -201,13 +258,61 @@ kedge_status kedge_overlay_put(kedge_overlay *overlay, kedge_bytes collection, k
 {
     char *copy = kedge_copy_text(overlay->allocator, value);
     if (copy == NULL) return kedge_fail_no_memory(error);
-    return write_entry(overlay, collection, id, false, (kedge_bytes){copy, value.size}, error);
+    return write_entry(overlay, collection, id, false, (kedge_bytes){copy, value.size}, NULL,
+                       error);
 }
 
 kedge_status kedge_overlay_delete(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
                                   kedge_error *error)
 {
-    return write_entry(overlay, collection, id, true, (kedge_bytes){NULL, 0}, error);
+    return write_entry(overlay, collection, id, true, (kedge_bytes){NULL, 0}, NULL, error);
+}
+
+/* A text that was in the room before is gone. */
+static bool make_room(kedge_overlay *overlay, kedge_overlay_node *node, size_t size)
+{
+    if (node->room != NULL && node->room->size > size) return true;
+    size_t room_size = size + size / ROOM_SPARE + 1;
+    kedge_overlay_room *room = overlay->allocator->allocate(overlay->allocator->context,
+                                                            sizeof *room + room_size);
+    if (room == NULL) return false;
+    room->size = room_size;
+    if (node->rope != NULL) node->entry.value.data = NULL;
+    kedge_release(overlay->allocator, node->room);
+    node->room = room;
+    return true;
+}
+
+kedge_status kedge_overlay_rope(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
+                                const kedge_json_rope **rope, kedge_error *error)
+{
+    kedge_overlay_node *node = kedge_overlay_tree_find(overlay->root, collection, id);
+    *rope = node == NULL ? NULL : node->rope;
+    if (node == NULL || node->rope != NULL || node->entry.value.size < KEDGE_JSON_ROPE_BYTES_MIN ||
+        kedge_json_type_of(node->entry.value) != KEDGE_JSON_OBJECT)
+        return KEDGE_OK;
+    kedge_bytes text = node->entry.value;
+    kedge_json_rope *made;
+    if (!make_room(overlay, node, text.size)) return kedge_fail_no_memory(error);
+    kedge_status status = kedge_json_rope_make(overlay->allocator, text, &made, error);
+    if (status != KEDGE_OK) return status;
+    KEDGE_ASSERT(kedge_json_rope_size(made) == text.size);
+    set_entry(overlay, node, false, (kedge_bytes){NULL, text.size}, made);
+    release_text(overlay, text);
+    *rope = made;
+    return KEDGE_OK;
+}
+
+kedge_status kedge_overlay_put_rope(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
+                                    kedge_json_rope *rope, kedge_error *error)
+{
+    kedge_overlay_node *node = kedge_overlay_tree_find(overlay->root, collection, id);
+    kedge_bytes value = {NULL, kedge_json_rope_size(rope)};
+    KEDGE_ASSERT(node != NULL && node->rope != NULL);
+    if (make_room(overlay, node, value.size))
+        return write_entry(overlay, collection, id, false, value, rope, error);
+    kedge_json_rope_release(overlay->allocator, rope);
+    return kedge_fail_no_memory(error);
 }
 
 void kedge_overlay_forget(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id)
@@ -218,7 +323,7 @@ void kedge_overlay_forget(kedge_overlay *overlay, kedge_bytes collection, kedge_
     while (at > 0) {
         saved *record = &overlay->journal[at - 1];
         at = record->saved_before;
-        release_value(overlay, record->value);
+        release_value(overlay, record->value, record->rope);
         *record = (saved){0};
     }
     drop_node(overlay, node);
@@ -242,8 +347,9 @@ static void restore(kedge_overlay *overlay, const saved *record)
         return;
     }
     kedge_bytes undone = node->entry.value;
-    set_entry(overlay, node, record->deleted, record->value);
-    release_value(overlay, undone);
+    kedge_json_rope *undone_rope = node->rope;
+    set_entry(overlay, node, record->deleted, record->value, record->rope);
+    release_value(overlay, undone, undone_rope);
     node->saved_at = record->saved_before;
 }
 
@@ -271,7 +377,7 @@ static void merge_into_outer(kedge_overlay *overlay, size_t start, size_t outer)
         }
         /* When the earlier record is itself behind `start`, it has set saved_at already. */
         if (record->saved_before <= start) record->node->saved_at = record->saved_before;
-        release_value(overlay, record->value);
+        release_value(overlay, record->value, record->rope);
     }
     overlay->journal_count = kept;
 }
@@ -281,7 +387,7 @@ static void drop_journal(kedge_overlay *overlay)
     for (size_t i = 0; i < overlay->journal_count; i++) {
         saved *record = &overlay->journal[i];
         if (record->node != NULL) record->node->saved_at = 0;
-        release_value(overlay, record->value);
+        release_value(overlay, record->value, record->rope);
     }
     overlay->journal_count = 0;
 }

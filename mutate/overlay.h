@@ -7,7 +7,7 @@
 #ifndef KEDGE_MUTATE_OVERLAY_H
 #define KEDGE_MUTATE_OVERLAY_H
 
-#include "common/bytes.h"
+#include "mutate/json_rope.h"
 
 /* A state that can be read by key and in order. The functions return KEDGE_OK, KEDGE_NOT_FOUND
  * (get) or KEDGE_DONE (next), or a transient failure. `value` and `id` are appended to buffers that
@@ -43,6 +43,14 @@ kedge_status kedge_overlay_put(kedge_overlay *overlay, kedge_bytes collection, k
                                kedge_bytes value, kedge_error *error);
 kedge_status kedge_overlay_delete(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
                                   kedge_error *error);
+/* The value in pieces (json_rope.h), which the overlay then keeps until the key is put or deleted;
+ * borrowed until the next change. NULL: the overlay has no large object there. KEDGE_NO_MEMORY. */
+kedge_status kedge_overlay_rope(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
+                                const kedge_json_rope **rope, kedge_error *error);
+/* Puts a value in pieces, for a key that has a rope. Takes the rope over, also when it fails. Its
+ * text is made when the key is read. */
+kedge_status kedge_overlay_put_rope(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
+                                    kedge_json_rope *rope, kedge_error *error);
 /* Forgets the key, as if it had never been written. Not undone by a rollback. */
 void kedge_overlay_forget(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id);
 /* False when the overlay says nothing of the key. The entry is borrowed until the next change. */
@@ -52,6 +60,9 @@ bool kedge_overlay_get(const kedge_overlay *overlay, kedge_bytes collection, ked
  * one after `at`. */
 bool kedge_overlay_next(const kedge_overlay *overlay, const kedge_overlay_entry *at,
                         kedge_overlay_entry *entry);
+/* The same without the values, which are empty then: costs nothing where values are in pieces. */
+bool kedge_overlay_next_key(const kedge_overlay *overlay, const kedge_overlay_entry *at,
+                            kedge_overlay_entry *entry);
 
 /* Changes since the mark can be undone until the mark is released. Marks are released or rolled
  * back in the reverse order of their making; either ends the mark, and those set after it. To end a

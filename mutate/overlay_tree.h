@@ -13,7 +13,9 @@ typedef struct kedge_overlay_node {
     size_t saved_at;          /* 1 + its newest place in the journal; 0: in none */
     uint64_t collection_head; /* of the key, in a form that is fast to compare: set by the tree */
     uint64_t id_head;
-    kedge_overlay_entry entry; /* the key follows the node; the value is a block */
+    kedge_overlay_entry entry; /* the key follows the node; the value is a block, or in `room` */
+    kedge_json_rope *rope;     /* the value, when it is in pieces */
+    struct kedge_overlay_room *room; /* for its text; large enough for each rope it has had */
 } kedge_overlay_node;
 
 kedge_overlay_node *kedge_overlay_tree_find(kedge_overlay_node *root, kedge_bytes collection,

@@ -24,7 +24,8 @@ typedef struct kedge_call {
 typedef kedge_status (*kedge_tx_accept)(void *context, const kedge_overlay *overlay,
                                         kedge_overlay_mark mark, kedge_error *error);
 
-/* The overlay and the reader are borrowed and must outlive the transaction. */
+/* The overlay, of the same allocator, and the reader are borrowed and must outlive the
+ * transaction. */
 kedge_status kedge_tx_new(const kedge_allocator *allocator, const kedge_registry *registry,
                           kedge_overlay *overlay, kedge_state_reader reader, kedge_tx **tx,
                           kedge_error *error);
@@ -53,6 +54,15 @@ const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx);
  * must not be NULL. Another failure is to be passed on. */
 kedge_status kedge_tx_run_part(kedge_tx *tx, kedge_bytes name, kedge_bytes args,
                                kedge_error *error);
+/* kedge_tx_get of an item that an earlier call has written, when it is a large object: in pieces,
+ * borrowed until the next call. Otherwise `*rope` is NULL, and nothing was counted. */
+kedge_status kedge_tx_get_rope(kedge_tx *tx, const char *collection, const char *id, size_t id_size,
+                               const kedge_json_rope **rope, kedge_error *error);
+/* kedge_tx_put of what a merge patch, an object, makes of what kedge_tx_get_rope gave. Counts the
+ * whole item, as kedge_tx_put does. */
+kedge_status kedge_tx_merge_rope(kedge_tx *tx, const char *collection, const char *id,
+                                 size_t id_size, const kedge_json_rope *rope, kedge_bytes patch,
+                                 kedge_error *error);
 /* Counts work that is not a call on the transaction towards KEDGE_LIMIT_MUTATION_BYTES. What is
  * counted must depend on nothing but the mutation and the state that it sees. */
 kedge_status kedge_tx_charge(kedge_tx *tx, uint64_t bytes, kedge_error *error);

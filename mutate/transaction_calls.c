@@ -215,6 +215,17 @@ static kedge_status count_change(kedge_tx *tx, kedge_status written, const kedge
     return over(tx, error);
 }
 
+static kedge_status check_size(kedge_tx *tx, size_t size, size_t size_max, const char *what,
+                               const char *too_large, kedge_error *error)
+{
+    kedge_error why = {0};
+    if (size <= size_max) return KEDGE_OK;
+    kedge_fail(&why, KEDGE_LIMIT_EXCEEDED, too_large,
+               "the %s is %zu bytes as canonical JSON; at most %zu are allowed", what, size,
+               size_max);
+    return failed(tx, &why, error);
+}
+
 /* Into tx->canonical. `size_max` is asked of the canonical form. */
 static kedge_status canonical_value(kedge_tx *tx, kedge_bytes value, size_t size_max,
                                     const char *what, const char *too_large, kedge_error *error)
@@ -226,12 +237,10 @@ static kedge_status canonical_value(kedge_tx *tx, kedge_bytes value, size_t size
     status = kedge_json_normalize(value, KEDGE_LIMIT_JSON_DEPTH, &tx->canonical, &why);
     if (status == KEDGE_NO_MEMORY) return kedge_tx_postpone(tx, &why, error);
     if (status != KEDGE_OK) return failed(tx, &why, error);
-    if (tx->canonical.size <= size_max) return KEDGE_OK;
-    kedge_fail(&why, KEDGE_LIMIT_EXCEEDED, too_large,
-               "the %s is %zu bytes as canonical JSON; at most %zu are allowed", what,
-               tx->canonical.size, size_max);
-    return failed(tx, &why, error);
+    return check_size(tx, tx->canonical.size, size_max, what, too_large, error);
 }
+
+#define ITEM KEDGE_LIMIT_ITEM_BYTES, "item", "item-too-large"
 
 static kedge_status write_key(kedge_tx *tx, kedge_bytes collection, kedge_bytes id,
                               kedge_error *error)
@@ -248,8 +257,7 @@ kedge_status kedge_tx_put(kedge_tx *tx, const char *collection, const char *id, 
     kedge_bytes key = {id, id_size};
     kedge_status status = begin_item(tx, collection, key, error);
     if (status == KEDGE_OK) {
-        status = canonical_value(tx, (kedge_bytes){value, value_size}, KEDGE_LIMIT_ITEM_BYTES,
-                                 "item", "item-too-large", error);
+        status = canonical_value(tx, (kedge_bytes){value, value_size}, ITEM, error);
     }
     if (status != KEDGE_OK) return status;
     return write_key(tx, kedge_bytes_of(collection), key, error);
@@ -298,6 +306,40 @@ kedge_status kedge_tx_reject(kedge_tx *tx, const char *code, const char *message
 }
 
 /* ---- for mutators of Kedge's own ---- */
+
+kedge_status kedge_tx_get_rope(kedge_tx *tx, const char *collection, const char *id, size_t id_size,
+                               const kedge_json_rope **rope, kedge_error *error)
+{
+    kedge_error why = {0};
+    kedge_bytes key = {id, id_size};
+    kedge_status status =
+        kedge_overlay_rope(tx->overlay, kedge_bytes_of(collection), key, rope, &why);
+    if (status != KEDGE_OK) return kedge_tx_postpone(tx, &why, error);
+    if (*rope == NULL) return KEDGE_OK;
+    status = begin_item(tx, collection, key, error);
+    return status == KEDGE_OK ? kedge_tx_charge(tx, kedge_json_rope_size(*rope), error) : status;
+}
+
+kedge_status kedge_tx_merge_rope(kedge_tx *tx, const char *collection, const char *id,
+                                 size_t id_size, const kedge_json_rope *rope, kedge_bytes patch,
+                                 kedge_error *error)
+{
+    kedge_error why = {0};
+    kedge_json_rope *merged;
+    kedge_bytes key = {id, id_size};
+    kedge_status status = kedge_json_rope_merge(tx->allocator, rope, patch, &merged, &why);
+    if (status != KEDGE_OK) return kedge_tx_postpone(tx, &why, error);
+    size_t size = kedge_json_rope_size(merged);
+    status = begin_item(tx, collection, key, error);
+    if (status == KEDGE_OK) status = kedge_tx_charge(tx, size, error);
+    if (status == KEDGE_OK) status = check_size(tx, size, ITEM, error);
+    if (status != KEDGE_OK) {
+        kedge_json_rope_release(tx->allocator, merged);
+        return status;
+    }
+    status = kedge_overlay_put_rope(tx->overlay, kedge_bytes_of(collection), key, merged, &why);
+    return count_change(tx, status, &why, error);
+}
 
 const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx)
 {

@@ -21,7 +21,7 @@ static kedge_status count_items(kedge_slice *slice, const kedge_overlay *overlay
         if (exists && entry->deleted) --*items;
         if (!exists && !entry->deleted) ++*items;
         kedge_overlay_entry next;
-        if (!kedge_overlay_next(overlay, entry, &next) ||
+        if (!kedge_overlay_next_key(overlay, entry, &next) ||
             !kedge_bytes_equal(next.collection, collection)) {
             return KEDGE_OK;
         }
@@ -34,7 +34,7 @@ static kedge_status count_all(kedge_slice *slice, const kedge_overlay *overlay, 
     const kedge_version *head = slice->head->version;
     size_t collections = head->collection_count;
     kedge_overlay_entry entry;
-    bool more = kedge_overlay_next(overlay, NULL, &entry);
+    bool more = kedge_overlay_next_key(overlay, NULL, &entry);
     while (more) {
         int64_t items = 0;
         bool is_new = kedge_version_find_collection(head, entry.collection) == NULL;
@@ -49,7 +49,7 @@ static kedge_status count_all(kedge_slice *slice, const kedge_overlay *overlay, 
                               (int)entry.collection.size, entry.collection.data, (long long)items,
                               KEDGE_LIMIT_COLLECTION_ITEMS);
         }
-        more = kedge_overlay_next(overlay, &entry, &entry);
+        more = kedge_overlay_next_key(overlay, &entry, &entry);
     }
     if (collections > KEDGE_LIMIT_COLLECTIONS) {
         return kedge_fail(error, KEDGE_REJECTED, "too-many-collections",
@@ -65,12 +65,12 @@ static size_t count_new(const kedge_version *head, const kedge_overlay *overlay,
 {
     size_t count = 0;
     kedge_overlay_entry entry;
-    bool more = kedge_overlay_next(overlay, NULL, &entry);
+    bool more = kedge_overlay_next_key(overlay, NULL, &entry);
     while (more && count < most) {
         bool named = entry.collection.size > 0;
         if (named && kedge_version_find_collection(head, entry.collection) == NULL) count++;
         entry.id = KEDGE_BYTES("\xff"); /* sorts after every id, since ids are UTF-8 */
-        more = kedge_overlay_next(overlay, &entry, &entry);
+        more = kedge_overlay_next_key(overlay, &entry, &entry);
     }
     return count;
 }
