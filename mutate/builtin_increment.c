@@ -135,8 +135,7 @@ kedge_status kedge_builtin_increment(kedge_tx *tx, const char *args, size_t args
     kedge_buffer patch = kedge_buffer_make(kedge_tx_allocator(tx));
     status = read_target(tx, &item, &rope, &picked, &target, error);
     if (status == KEDGE_OK && kedge_json_type_of(target) != KEDGE_JSON_OBJECT)
-        status =
-            kedge_builtin_refuse(tx, error, "increment-of-no-number", "the item is no object");
+        status = kedge_builtin_refuse(tx, error, "increment-of-no-number", "the item is no object");
     if (status == KEDGE_OK) status = write_sums(tx, target, item.extra, &patch, error);
     if (status == KEDGE_OK && kedge_buffer_status(&patch, &why) != KEDGE_OK)
         status = kedge_tx_postpone(tx, &why, error);

@@ -152,8 +152,8 @@ static void list_add(node_list *list, kedge_json_rope *node)
 {
     if (node != NULL && list->count == list->capacity) {
         size_t capacity = list->capacity == 0 ? FANOUT + 1 : 2 * list->capacity;
-        kedge_json_rope **nodes = list->allocator->reallocate(
-            list->allocator->context, list->nodes, capacity * sizeof(kedge_json_rope *));
+        kedge_json_rope **nodes = list->allocator->reallocate(list->allocator->context, list->nodes,
+                                                              capacity * sizeof(kedge_json_rope *));
         if (nodes != NULL) {
             list->nodes = nodes;
             list->capacity = capacity;

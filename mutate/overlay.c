@@ -273,8 +273,8 @@ static bool make_room(kedge_overlay *overlay, kedge_overlay_node *node, size_t s
 {
     if (node->room != NULL && node->room->size > size) return true;
     size_t room_size = size + size / ROOM_SPARE + 1;
-    kedge_overlay_room *room = overlay->allocator->allocate(overlay->allocator->context,
-                                                            sizeof *room + room_size);
+    kedge_overlay_room *room =
+        overlay->allocator->allocate(overlay->allocator->context, sizeof *room + room_size);
     if (room == NULL) return false;
     room->size = room_size;
     if (node->rope != NULL) node->entry.value.data = NULL;

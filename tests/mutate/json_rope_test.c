@@ -57,8 +57,8 @@ static void run_merges(uint64_t first_seed, size_t bytes, int merges)
     pair now = {.text = kedge_buffer_make(memory)}, kept[KEPT];
     kedge_buffer patch = kedge_buffer_make(memory);
     random_object(&seed, bytes, &now.text);
-    assert_int_equal(
-        kedge_json_rope_make(memory, kedge_buffer_bytes(&now.text), &now.rope, NULL), KEDGE_OK);
+    assert_int_equal(kedge_json_rope_make(memory, kedge_buffer_bytes(&now.text), &now.rope, NULL),
+                     KEDGE_OK);
     assert_is(now.rope, kedge_buffer_bytes(&now.text), first_seed);
     for (int i = 0; i < merges; i++) {
         kedge_buffer_clear(&patch);
