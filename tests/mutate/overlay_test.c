@@ -349,6 +349,151 @@ static void test_a_release_ends_the_marks_set_after_it(void **state)
     kedge_overlay_free(overlay);
 }
 
+/* ---- values in pieces ---- */
+
+#define LARGE_KEYS 3
+
+/* {"n":…,"t":"xxx…"}: of a member that a merge changes, and one that makes it large. */
+typedef struct large_value {
+    key_state state;
+    unsigned n;
+    size_t size; /* of "t" */
+} large_value;
+
+typedef struct large_model {
+    large_value now[LARGE_KEYS];
+    large_value at_mark[MARKS][LARGE_KEYS];
+    kedge_overlay_mark marks[MARKS];
+    size_t depth;
+} large_model;
+
+static void write_large(const large_value *value, kedge_buffer *out)
+{
+    kedge_buffer_clear(out);
+    kedge_buffer_append_format(out, "{\"n\":%u,\"t\":\"", value->n);
+    memset(kedge_buffer_reserve(out, value->size), 'x', value->size);
+    out->size += value->size;
+    kedge_buffer_append_text(out, "\"}");
+}
+
+static void assert_large_are(const kedge_overlay *overlay, const large_model *model,
+                             kedge_buffer *text, bool read)
+{
+    size_t bytes = 0, count = 0;
+    kedge_overlay_entry entry;
+    for (size_t key = 0; key < LARGE_KEYS; key++) {
+        const large_value *value = &model->now[key];
+        if (value->state == ABSENT) continue;
+        count++;
+        bytes += 2;
+        if (value->state == PRESENT) {
+            write_large(value, text);
+            bytes += text->size;
+        }
+        if (!read) continue;
+        char id = (char)('0' + key);
+        assert_true(kedge_overlay_get(overlay, KEDGE_BYTES("a"), (kedge_bytes){&id, 1}, &entry));
+        assert_int_equal(entry.deleted, value->state == DELETED);
+        if (!entry.deleted) assert_true(kedge_bytes_equal(entry.value, kedge_buffer_bytes(text)));
+    }
+    assert_int_equal(kedge_overlay_count(overlay), count);
+    assert_int_equal(kedge_overlay_bytes(overlay), bytes);
+}
+
+static void merge_large(kedge_overlay *overlay, large_value *value, kedge_bytes id)
+{
+    char patch[32];
+    const kedge_json_rope *rope;
+    kedge_json_rope *merged;
+    kedge_bytes a = KEDGE_BYTES("a");
+    assert_int_equal(kedge_overlay_rope(overlay, a, id, &rope, NULL), KEDGE_OK);
+    assert_int_equal(rope != NULL, value->state == PRESENT);
+    if (rope == NULL) return;
+    value->n = value->n * 7 % 1000003;
+    snprintf(patch, sizeof patch, "{\"n\":%u}", value->n);
+    assert_int_equal(
+        kedge_json_rope_merge(&kedge_allocator_default, rope, kedge_bytes_of(patch), &merged, NULL),
+        KEDGE_OK);
+    assert_int_equal(kedge_overlay_put_rope(overlay, a, id, merged, NULL), KEDGE_OK);
+}
+
+static void change_large(kedge_overlay *overlay, large_model *model, uint64_t *seed,
+                         kedge_buffer *text)
+{
+    char digit = (char)('0' + next_random(seed) % LARGE_KEYS);
+    kedge_bytes a = KEDGE_BYTES("a"), id = {&digit, 1};
+    large_value *value = &model->now[digit - '0'];
+    switch (next_random(seed) % 8) {
+    case 0:
+        *value = (large_value){PRESENT, 1, 17000 + next_random(seed) % 9000};
+        write_large(value, text);
+        assert_int_equal(kedge_overlay_put(overlay, a, id, kedge_buffer_bytes(text), NULL),
+                         KEDGE_OK);
+        break;
+    case 1:
+        *value = (large_value){.state = DELETED};
+        assert_int_equal(kedge_overlay_delete(overlay, a, id, NULL), KEDGE_OK);
+        break;
+    default:
+        merge_large(overlay, value, id);
+    }
+}
+
+static void mark_large(kedge_overlay *overlay, large_model *model, uint64_t *seed)
+{
+    if (model->depth < MARKS && next_random(seed) % 2 == 0) {
+        memcpy(model->at_mark[model->depth], model->now, sizeof model->now);
+        model->marks[model->depth++] = kedge_overlay_set_mark(overlay);
+    } else if (model->depth > 0) {
+        size_t mark = next_random(seed) % model->depth;
+        if (next_random(seed) % 2 == 0) {
+            kedge_overlay_rollback(overlay, model->marks[mark]);
+            memcpy(model->now, model->at_mark[mark], sizeof model->now);
+        } else {
+            kedge_overlay_release(overlay, model->marks[mark]);
+        }
+        model->depth = mark;
+    }
+}
+
+static void test_values_in_pieces_are_what_they_were_after_a_rollback(void **state)
+{
+    (void)state;
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    for (uint64_t first_seed = 1; first_seed <= 60; first_seed++) {
+        uint64_t seed = first_seed;
+        large_model model = {0};
+        kedge_overlay *overlay = kedge_overlay_new(&kedge_allocator_default);
+        for (int step = 0; step < 150; step++) {
+            if (next_random(&seed) % 4 == 0)
+                mark_large(overlay, &model, &seed);
+            else
+                change_large(overlay, &model, &seed, &text);
+            if (model.depth == 0 && next_random(&seed) % 20 == 0) {
+                kedge_overlay_forget(overlay, KEDGE_BYTES("a"), KEDGE_BYTES("1"));
+                model.now[1].state = ABSENT;
+            }
+            assert_large_are(overlay, &model, &text, next_random(&seed) % 3 == 0);
+        }
+        kedge_overlay_free(overlay);
+    }
+    kedge_buffer_free(&text);
+}
+
+static void test_keys_are_read_without_their_values(void **state)
+{
+    (void)state;
+    kedge_overlay_entry entry, key;
+    kedge_overlay *overlay = kedge_overlay_new(&kedge_allocator_default);
+    put_number(overlay, "1");
+    assert_true(kedge_overlay_next(overlay, NULL, &entry));
+    assert_true(kedge_overlay_next_key(overlay, NULL, &key));
+    assert_true(kedge_bytes_equal(key.id, entry.id) && !key.deleted);
+    assert_int_equal(key.value.size, 0);
+    assert_false(kedge_overlay_next_key(overlay, &entry, &key));
+    kedge_overlay_free(overlay);
+}
+
 /* ---- the view ---- */
 
 static kedge_overlay *overlay_with(const char *const *writes, size_t count)
@@ -443,6 +588,8 @@ int main(void)
         cmocka_unit_test(test_to_end_a_mark_that_has_ended_does_nothing),
         cmocka_unit_test(test_a_release_ends_the_marks_set_after_it),
         cmocka_unit_test(test_sorted_writes_do_not_make_the_tree_deep),
+        cmocka_unit_test(test_values_in_pieces_are_what_they_were_after_a_rollback),
+        cmocka_unit_test(test_keys_are_read_without_their_values),
         cmocka_unit_test(test_a_walk_merges_the_layers_and_skips_what_is_deleted),
         cmocka_unit_test(test_a_failed_allocation_leaves_the_overlay_whole),
     };
