@@ -322,7 +322,7 @@ static void test_an_item_in_pieces_is_refused_from_the_same_byte_on(void **state
     (void)state;
     twins both;
     assert_true(open_twins(&both, &kedge_allocator_default, 1));
-    /* The args that put the item must be within the limits, too: its last bytes are merged into it. */
+    /* The args of the put must be within the limits, too, so that its last bytes are merged. */
     const size_t last = 500, around = strlen("{\"a\":1,\"t\":\"\",\"u\":\"\"}");
     begin_args(&both.args, "a", "value");
     kedge_buffer_append_text(&both.args, "{\"a\":1,\"t\":\"");

@@ -68,12 +68,13 @@ def fresh(number):
     return f"c{os.getpid()}-{number}-{time.monotonic_ns()}"
 
 
-def merges_into_a_large_item(attacker):
-    """One item of 6 MB in each project, and pushes of 10,000 small merges into it."""
+def patches_of_a_large_item(attacker):
+    """One item of 6 MB in each project, and pushes of 10,000 small patches, each of which rewrites it."""
     for number in range(PROJECTS):
         attacker.post(project(number) + "/push", mutations(fresh(number), [
             ("kedge.put", {"collection": "notes", "id": "large", "value": LARGE})]))
-    calls = [("kedge.merge", {"collection": "notes", "id": "large", "patch": {"a": i}}) for i in range(10000)]
+    calls = [("kedge.patch", {"collection": "notes", "id": "large",
+                              "patch": [{"op": "add", "path": "/a", "value": i}]}) for i in range(10000)]
 
     def work(number):
         packed = gzip.compress(json.dumps(mutations(fresh(number), calls)).encode(), 1)
@@ -183,5 +184,5 @@ def small_requests(attacker):
     attacker.again(work, 8)
 
 
-ATTACKS = [merges_into_a_large_item, mutators_that_loop_or_hang, keys_that_differ_late, bodies_of_strangers_that_stall,
+ATTACKS = [patches_of_a_large_item, mutators_that_loop_or_hang, keys_that_differ_late, bodies_of_strangers_that_stall,
            connections_of_strangers, tokens_that_are_none, readers_that_do_not_read, streams_and_tickets, small_requests]

@@ -16,11 +16,12 @@ from peers import PLUGIN, SLOWER, Server, push_body, put, read_until, run_tests,
 EVIL = "/v1/orgs/evil/projects/"
 GOOD = "/v1/orgs/good/projects/p"
 LARGE = {f"member{i}": "x" * 1000 for i in range(6000)}  # an item of 6 MB
-MERGES = 1500  # each of which reads and writes it
+PATCHES = 1500  # each of which reads and writes it
 
 
-def merges(client, count=MERGES):
-    return push_body(client, [("kedge.merge", {"collection": "notes", "id": "large", "patch": {"a": i}})
+def patches(client, count=PATCHES):
+    return push_body(client, [("kedge.patch", {"collection": "notes", "id": "large",
+                                               "patch": [{"op": "add", "path": "/a", "value": i}]})
                               for i in range(count)])
 
 
@@ -71,7 +72,7 @@ class Neighbours(unittest.TestCase):
         self.make(GOOD)
         for project in "abcd":
             self.make_large(EVIL + project)
-        long = [self.send(EVIL + project, merges(client)) for project in "abcd" for client in ("c1", "c2")]
+        long = [self.send(EVIL + project, patches(client)) for project in "abcd" for client in ("c1", "c2")]
         self.wait_until_it_decides(EVIL + "a", 1)
         for i in range(5):
             self.push(GOOD, push_body(f"good{i}", [put("n1", i)]))
@@ -84,7 +85,7 @@ class Neighbours(unittest.TestCase):
         self.make_large(path)
         decided, answers = 0, []
         while 200 not in answers:
-            status, headers, answer = self.server.request("POST", path + "/push", merges("c1", count))
+            status, headers, answer = self.server.request("POST", path + "/push", patches("c1", count))
             answers.append(status)
             last = self.last_id(path, "c1")
             self.assertGreater(last, decided, answer)
@@ -115,7 +116,7 @@ class Neighbours(unittest.TestCase):
         self.start("--workers", "4")
         self.make_large(EVIL + "a")
         self.make(GOOD)
-        busy = [self.send(EVIL + "a", merges("c1")), self.send(EVIL + "a", merges("c2")),
+        busy = [self.send(EVIL + "a", patches("c1")), self.send(EVIL + "a", patches("c2")),
                 self.send(GOOD, push_body("c3", [("hang", None)] * 5)), self.send(GOOD, push_body("c4", [("loop", None)] * 5))]
         self.wait_until_it_decides(EVIL + "a", 1)
         self.assertEqual(select.select(busy, [], [], 0)[0], [], "what should be busy had ended")
