@@ -259,6 +259,75 @@ static void test_a_timestamp_beyond_what_json_holds_is_cut(void **state)
     world_check(world);
 }
 
+/* ---- items that are larger than all that a version may change besides ---- */
+
+#define LARGE_TEXT_BYTES 5000000
+
+static void put_very_large(test_world *world, int64_t id, const char *item)
+{
+    kedge_push_result result = {0};
+    kedge_buffer args = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_format(&args, "{\"collection\":\"items\",\"id\":\"%s\",\"value\":{\"t\":\"",
+                               item);
+    for (size_t i = 0; i < LARGE_TEXT_BYTES; i++)
+        kedge_buffer_append_byte(&args, 'x');
+    kedge_buffer_append_text(&args, "\"}}");
+    push_begin(&builder);
+    push_add_call(&builder, "c1", id, "kedge.put", "");
+    builder.mutations[0].args = kedge_buffer_bytes(&args);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    kedge_buffer_free(&args);
+}
+
+static void add_merge(int64_t id, const char *item, int value)
+{
+    char args[128];
+    snprintf(args, sizeof args, "{\"collection\":\"items\",\"id\":\"%s\",\"patch\":{\"m%d\":%d}}",
+             item, value % 7, value);
+    push_add_call(&builder, "c1", id, "kedge.merge", args);
+}
+
+static void test_many_edits_of_one_item_are_one_version_however_large_it_is(void **state)
+{
+    enum { MERGES = 12 };
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    put_very_large(world, 1, "a");
+    put_very_large(world, 2, "b");
+    push_begin(&builder);
+    for (int i = 0; i < MERGES; i++)
+        add_merge(3 + i, "a", i);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(world_head(world), 3);
+    for (int i = 0; i < MERGES; i++) {
+        push_begin(&builder);
+        add_merge(3 + MERGES + i, "b", i);
+        assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    }
+    assert_int_equal(world_head(world), 3 + MERGES);
+    /* What the merges have set stands in front of the text. */
+    static const char start[] =
+        "{\"m0\":7,\"m1\":8,\"m2\":9,\"m3\":10,\"m4\":11,\"m5\":5,\"m6\":6,";
+    assert_memory_equal(world_value(world, "a"), start, sizeof start - 1);
+    assert_memory_equal(world_value(world, "b"), start, sizeof start - 1);
+    world_check(world);
+}
+
+static void test_a_version_changes_four_mebibytes_besides_one_item(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    static const char *const items[] = {"a", "b", "c", "a"};
+    for (int i = 0; i < 3; i++)
+        put_very_large(world, 1 + i, items[i]);
+    push_begin(&builder);
+    for (int i = 0; i < 4; i++)
+        add_merge(4 + i, items[i], i);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(world_head(world), 5); /* the first three have changed 15 MB */
+    world_check(world);
+}
+
 /* Blobs alone were restored: a body is gone for good. */
 static void test_a_mutation_that_reads_a_lost_body_is_rejected_and_a_put_heals(void **state)
 {
@@ -319,6 +388,8 @@ int main(void)
         OVER_ALL(test_an_invalid_mutation_is_rejected_with_its_code),
         OVER_ALL(test_a_client_belongs_to_its_first_user_and_group),
         OVER_ALL(test_a_timestamp_beyond_what_json_holds_is_cut),
+        OVER_BOTH(test_many_edits_of_one_item_are_one_version_however_large_it_is),
+        OVER_BOTH(test_a_version_changes_four_mebibytes_besides_one_item),
         OVER_ALL(test_a_mutation_that_reads_a_lost_body_is_rejected_and_a_put_heals),
         OVER_BOTH(test_a_project_that_does_not_exist_is_not_found),
     };

@@ -272,6 +272,13 @@ static size_t text_bytes(const kedge_slice *slice, const kedge_push_mutation *pu
            pushed->origin_client.size;
 }
 
+/* One item may have more than the other changes together. Its edits are to be one version. */
+static bool has_changed_much(const kedge_slice *slice)
+{
+    return slice->overlay != NULL &&
+           kedge_overlay_bytes(slice->overlay) > KEDGE_LIMIT_ITEM_BYTES + KEDGE_SLICE_CHANGED_BYTES;
+}
+
 static bool fits(const kedge_slice *slice, const kedge_push_mutation *pushed)
 {
     kedge_version *version = &slice->object->version;
@@ -283,8 +290,7 @@ static bool fits(const kedge_slice *slice, const kedge_push_mutation *pushed)
            version->mutation_count < slice->mutations_max &&
            slice->text_bytes + text_bytes(slice, pushed) <= KEDGE_SLICE_TEXT_BYTES &&
            slice->args_bytes + pushed->args.size <= KEDGE_SLICE_ARGS_BYTES &&
-           (slice->overlay == NULL ||
-            kedge_overlay_bytes(slice->overlay) <= KEDGE_SLICE_CHANGED_BYTES);
+           !has_changed_much(slice);
 }
 
 static kedge_status run_one(kedge_slice *slice, size_t position, kedge_error *error)

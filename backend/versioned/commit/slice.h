@@ -17,7 +17,7 @@
 #define KEDGE_SLICE_RUNS_MAX      64
 #define KEDGE_SLICE_TEXT_BYTES    200000 /* of mutations without their args */
 #define KEDGE_SLICE_ARGS_BYTES    8388608
-#define KEDGE_SLICE_CHANGED_BYTES 4194304
+#define KEDGE_SLICE_CHANGED_BYTES 4194304 /* besides one item of the largest size */
 
 /* A body that goes to blobs before the commit. */
 typedef struct kedge_slice_body {
