@@ -87,7 +87,7 @@ fetch_binding_jars() {
   local log=$1/maven.log
   mkdir "$1/project"
   cp -r "$KEDGE_ROOT"/bindings/{pom.xml,java,kotlin} "$1/project"
-  mvn -B -ntp --strict-checksums -f "$1/project/pom.xml" -Dmaven.repo.local="$1/repository" \
+  mvn -B -ntp --strict-checksums -f "$1/project/pom.xml" -Pjavadoc -Dmaven.repo.local="$1/repository" \
     -Dkedge.tests="$KEDGE_ROOT/tests/bindings/java" -Dkedge.kotlin.tests="$KEDGE_ROOT/tests/bindings/kotlin" \
     -Dtest=JsonTest -Dsurefire.failIfNoSpecifiedTests=false package >"$log" 2>&1 || {
     tail -n 20 "$log" >&2

@@ -1,28 +1,34 @@
-# Builds the jars of bindings/java as a repository of Maven: jar, sources, Javadoc and pom, each with its sums, as Maven
-# Central takes them. Sourced after ../engines/install.sh.
+# Builds the jars of bindings/java and bindings/kotlin as a repository of Maven: jar, sources, Javadoc and pom, each with its
+# sums, as Maven Central takes them. Sourced after ../engines/install.sh.
+KEDGE_VERSION=$(sed -n 's/^project(kedge VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 
 # build_jars FOLDER CFLAGS LDFLAGS: into FOLDER/maven, with the libkedge.a of FOLDER/build. Maven asks no network.
 build_jars() {
-  local folder=$1 work=$1/build/bindings from=$1/build version
-  version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$from/CMakeCache.txt")
-  rm -rf "$folder/maven" "$work"
+  local folder=$1 work=$1/build/bindings from=$1/build made
+  made=$({
+    echo "$SOURCE_DATE_EPOCH $2 $3 $BINDING_MAVEN_HOME" && java -version && mvn -version && ${CC:-cc} --version
+    cat "$from/lib/libkedge.a" scripts/packages/jars.sh
+    find include/kedge bindings/pom.xml bindings/java bindings/kotlin -type f | LC_ALL=C sort | xargs sha256sum
+  } 2>&1 | sha256sum)
+  [ ! -e "$folder/maven" ] || [ "$(cat "$from/bindings.made" 2>/dev/null)" != "$made" ] || return 0
+  rm -rf "$folder/maven" "$work" "$from/bindings.made"
   mkdir -p "$work"
   cp -r bindings/pom.xml bindings/java bindings/kotlin "$work" # Maven leaves there what it makes
   KEDGE_INCLUDE=$KEDGE_ROOT/include KEDGE_ARCHIVE=$from/lib/libkedge.a CFLAGS=$2 LDFLAGS=$3 \
     bindings/java/native/build.sh "$work/natives/libkedge_java.so" || return
-  MAVEN_OPTS="-XX:+UseSerialGC -XX:TieredStopAtLevel=1" mvn -o -B -ntp -q -f "$work/pom.xml" -pl java \
-    -Dmaven.repo.local="$BINDING_MAVEN_HOME/repository" -Dmaven.test.skip=true \
-    -Dkedge.natives="$(realpath "$work/natives")" -Dkedge.machine="linux-$(uname -m)" \
+  mvn -o -B -ntp -q -f "$work/pom.xml" -Pjavadoc -Dmaven.repo.local="$BINDING_MAVEN_HOME/repository" \
+    -Dmaven.test.skip=true -Dkedge.natives="$(realpath "$work/natives")" -Dkedge.machine="linux-$(uname -m)" \
     -Dproject.build.outputTimestamp="$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)" package || return
-  publish_jar "$folder/maven" "$work/java" kedge "$version"
+  publish_jar "$folder/maven" "$work/java" kedge && publish_jar "$folder/maven" "$work/kotlin" kedge-kotlin &&
+    echo "$made" >"$from/bindings.made"
 }
 
-# publish_jar REPOSITORY MODULE ARTIFACT VERSION
+# publish_jar REPOSITORY MODULE ARTIFACT
 publish_jar() {
-  local to=$1/io/kedge/$3/$4 file sum
+  local to=$1/io/kedge/$3/$KEDGE_VERSION name=$3-$KEDGE_VERSION file sum
   mkdir -p "$to"
-  cp "$2/target/$3-$4.jar" "$2/target/$3-$4-sources.jar" "$2/target/$3-$4-javadoc.jar" "$to" || return
-  cp "$2/pom.xml" "$to/$3-$4.pom"
+  cp "$2/target/$name.jar" "$2/target/$name-sources.jar" "$2/target/$name-javadoc.jar" "$to" || return
+  cp "$2/pom.xml" "$to/$name.pom"
   for file in "$to"/*; do
     for sum in md5 sha1 sha256 sha512; do "${sum}sum" <"$file" | cut -d ' ' -f 1 | tr -d '\n' >"$file.$sum"; done
   done
