@@ -97,6 +97,7 @@ static void test_put_names_the_member_that_is_wrong(void **state)
 {
     tx_fixture *fixture = *state;
     refuses(fixture, "kedge.put", "[]", "args-invalid", "object");
+    refuses(fixture, "kedge.increment", "[]", "args-invalid", "object");
     refuses(fixture, "kedge.put", "{\"id\":\"1\",\"value\":1}", "args-invalid", "\"collection\"");
     refuses(fixture, "kedge.put", "{\"collection\":\"c\",\"value\":1}", "args-invalid", "\"id\"");
     refuses(fixture, "kedge.put", "{\"collection\":\"c\",\"id\":\"1\"}", "args-invalid",

@@ -148,8 +148,18 @@ static void test_the_members_of_a_shape_are_picked_at_any_depth(void **state)
     assert_string_equal(picked.data, "{\"big\":{\"00000007\":4,\"00002999\":2},\"n\":1,"
                                      "\"o\":{\"x\":3,\"y\":\"t\"},\"t\":null}");
     kedge_buffer_clear(&picked);
-    kedge_json_rope_pick(opened, KEDGE_BYTES("{\"big\":1,\"n\":{\"x\":1},\"o\":1}"), &picked);
-    assert_string_equal(picked.data, "{\"big\":null,\"n\":1,\"o\":null}");
+    kedge_json_rope_pick(opened, KEDGE_BYTES("{\"big\":1,\"n\":{\"x\":1},\"o\":1,\"t\":{\"x\":1}}"),
+                         &picked);
+    assert_string_equal(picked.data, "{\"big\":null,\"n\":1,\"o\":null,\"t\":null}");
+    kedge_json_rope_release(memory, opened);
+    assert_int_equal(
+        kedge_json_rope_merge(memory, rope,
+                              KEDGE_BYTES("{\"big\":null,\"n\":null,\"o\":null,\"t\":null}"),
+                              &opened, NULL),
+        KEDGE_OK);
+    kedge_buffer_clear(&picked);
+    kedge_json_rope_pick(opened, KEDGE_BYTES("{\"n\":1}"), &picked);
+    assert_string_equal(picked.data, "{}");
     kedge_json_rope_release(memory, opened);
     kedge_json_rope_release(memory, rope);
     kedge_buffer_free(&text);

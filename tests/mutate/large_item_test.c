@@ -19,19 +19,25 @@
 
 /* ---- mutators of this test ---- */
 
-/* {left, name, args}: runs a built-in mutator with `left` bytes of the budget. */
+/* {left, calls, name, args}: runs a built-in mutator with `left` bytes of the budget, or -1 when it
+ * is over, after so many calls. */
 static kedge_status run_with_little(kedge_tx *tx, const char *args, size_t args_size,
                                     void *userdata, kedge_error *error)
 {
     (void)userdata;
-    int64_t left = 0;
+    int64_t left = 0, calls = 0;
     char name[32];
+    const char *value;
+    size_t size;
     kedge_bytes inner, all = {args, args_size};
     assert_true(kedge_json_member_integer(all, "left", &left));
+    assert_true(kedge_json_member_integer(all, "calls", &calls));
     assert_true(kedge_json_member_chars(all, "name", name, sizeof name));
     assert_true(kedge_json_member(all, "args", &inner));
-    kedge_status status = kedge_tx_charge(tx, KEDGE_LIMIT_MUTATION_BYTES - (uint64_t)left, error);
-    return status == KEDGE_OK ? kedge_tx_run_part(tx, kedge_bytes_of(name), inner, error) : status;
+    for (int64_t i = 0; i < calls; i++)
+        (void)kedge_tx_get(tx, "none", "", 0, &value, &size, NULL);
+    (void)kedge_tx_charge(tx, (uint64_t)(KEDGE_LIMIT_MUTATION_BYTES - left), error);
+    return kedge_tx_run_part(tx, kedge_bytes_of(name), inner, error);
 }
 
 /* {"size"}: reads the items, and refuses or writes by the sizes of what it saw. */
@@ -244,6 +250,12 @@ static void write_batch(twins *both)
     kedge_buffer_free(&parts);
 }
 
+static void begin_little(kedge_buffer *args, int left, int calls, const char *name)
+{
+    kedge_buffer_append_format(args, "{\"left\":%d,\"calls\":%d,\"name\":\"%s\",\"args\":", left,
+                               calls, name);
+}
+
 /* A merge or an increment with a budget that ends at any of its steps, or just behind them. */
 static void write_little(twins *both)
 {
@@ -256,8 +268,7 @@ static void write_little(twins *both)
                         ? random_next(&both->seed, 3 * size + 10)
                         : 2 * size - 100 + random_next(&both->seed, 200);
     if (left > KEDGE_LIMIT_MUTATION_BYTES) left = 0;
-    kedge_buffer_append_format(
-        &both->args, "{\"left\":%llu,\"name\":\"%s\",\"args\":", (unsigned long long)left, name);
+    begin_little(&both->args, random_next(&both->seed, 10) == 0 ? -1 : (int)left, 0, name);
     kedge_buffer_append_bytes(&both->args, kedge_buffer_bytes(&inner));
     kedge_buffer_append_byte(&both->args, '}');
     kedge_buffer_free(&inner);
@@ -380,6 +391,48 @@ static void test_a_batch_of_merges_costs_the_whole_item_each_time(void **state)
     close_twins(&both);
 }
 
+static void test_a_merge_makes_the_calls_of_a_read_and_a_write(void **state)
+{
+    (void)state;
+    twins both;
+    assert_true(open_twins(&both, &kedge_allocator_default, 9));
+    begin_args(&both.args, "a", "value");
+    random_object(&both.seed, 20000, &both.args);
+    kedge_buffer_append_byte(&both.args, '}');
+    run_both(&both, "kedge.put");
+    for (int spare = 0; spare <= 2; spare++) {
+        kedge_buffer_clear(&both.args);
+        begin_little(&both.args, 100000, KEDGE_LIMIT_MUTATION_OPERATIONS - spare, "kedge.merge");
+        begin_args(&both.args, "a", "patch");
+        kedge_buffer_append_text(&both.args, "{\"z\":1}}}");
+        run_both(&both, "little");
+    }
+    compare(&both);
+    assert_int_equal(both.refused, 2);
+    close_twins(&both);
+}
+
+static void test_a_large_item_that_is_no_object_is_replaced(void **state)
+{
+    (void)state;
+    twins both;
+    assert_true(open_twins(&both, &kedge_allocator_default, 10));
+    begin_args(&both.args, "a", "value");
+    kedge_buffer_append_text(&both.args, "[\"");
+    append_many(&both.args, 'x', 20000);
+    kedge_buffer_append_text(&both.args, "\"]}");
+    run_both(&both, "kedge.put");
+    for (int i = 0; i < 2; i++) {
+        kedge_buffer_clear(&both.args);
+        begin_args(&both.args, "a", i == 0 ? "add" : "patch");
+        kedge_buffer_append_text(&both.args, "{\"z\":1}}");
+        run_both(&both, i == 0 ? "kedge.increment" : "kedge.merge");
+    }
+    compare(&both);
+    assert_int_equal(both.refused, 1);
+    close_twins(&both);
+}
+
 static kedge_status refuse_third(void *context, const kedge_overlay *overlay,
                                  kedge_overlay_mark mark, kedge_error *error)
 {
@@ -420,10 +473,17 @@ static bool edit_with(const kedge_allocator *allocator, void *context)
     for (int i = 0; well && i < 12; i++) {
         const char *name = i == 0 ? "kedge.put" : i == 8 ? KEDGE_BATCH_MUTATOR : NULL;
         if (i > 0) kedge_buffer_clear(&both.args);
-        if (i == 8)
+        if (i == 8) {
             write_batch(&both);
-        else if (name == NULL)
+        } else if (i == 4) {
+            name = "kedge.merge";
+            begin_args(&both.args, "a", "patch");
+            kedge_buffer_append_text(&both.args, "{\"more\":\"");
+            append_many(&both.args, 'x', 50000); /* no room for this text yet */
+            kedge_buffer_append_text(&both.args, "\"}}");
+        } else if (name == NULL) {
             name = write_edit(&both, "a");
+        }
         kedge_status expected = run(&both.whole, name, &both.args);
         settle(&both.whole);
         kedge_status found = run(&both.pieces, name, &both.args);
@@ -449,6 +509,8 @@ int main(void)
         cmocka_unit_test(test_random_histories_have_the_same_outcomes_and_bytes_in_pieces_as_whole),
         cmocka_unit_test(test_an_item_in_pieces_is_refused_from_the_same_byte_on),
         cmocka_unit_test(test_a_batch_of_merges_costs_the_whole_item_each_time),
+        cmocka_unit_test(test_a_merge_makes_the_calls_of_a_read_and_a_write),
+        cmocka_unit_test(test_a_large_item_that_is_no_object_is_replaced),
         cmocka_unit_test(test_a_merge_that_is_not_accepted_leaves_nothing),
         cmocka_unit_test(test_an_allocation_that_fails_decides_nothing_and_the_next_try_does),
     };
