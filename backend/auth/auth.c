@@ -2,6 +2,7 @@
 #include "backend/auth/auth.h"
 
 #include "backend/auth/revoked.h"
+#include "backend/auth/token_cache.h"
 #include "common/error.h"
 #include "common/hash.h"
 
@@ -29,7 +30,9 @@ struct kedge_auth {
     char keys_hash[KEDGE_SHA256_HEX]; /* of the text that `keys` was read from */
     char revoked_hash[KEDGE_SHA256_HEX];
     atomic_uint_fast64_t generation;
-    pthread_mutex_t mutex; /* over `keys`, whose copies count references, and `revoked` */
+    atomic_uint_fast64_t checks; /* of signatures */
+    kedge_token_cache *cache;    /* NULL in open mode */
+    pthread_mutex_t mutex;       /* over `keys`, whose copies count references, and `revoked` */
 };
 
 static kedge_status refuse(kedge_error *error, const char *code, const char *what)
@@ -192,7 +195,8 @@ static kedge_status load_keys(kedge_auth *auth, const kedge_auth_options *option
         kedge_copy_text(options->environment->allocator, kedge_bytes_of(options->issuer));
     auth->audience =
         kedge_copy_text(options->environment->allocator, kedge_bytes_of(options->audience));
-    if (!auth->issuer || !auth->audience) return kedge_fail_no_memory(error);
+    auth->cache = kedge_token_cache_new(options->environment->allocator);
+    if (!auth->issuer || !auth->audience || !auth->cache) return kedge_fail_no_memory(error);
     if (r_global_init() != RHN_OK) return kedge_fail_no_memory(error);
     bool changed;
     kedge_status status = kedge_auth_set_keys(auth, options->jwks, &changed, error);
@@ -222,6 +226,7 @@ void kedge_auth_free(kedge_auth *auth)
     const kedge_allocator *allocator = auth->environment->allocator;
     if (auth->keys) r_jwks_free(auth->keys);
     kedge_revoked_free(auth->revoked);
+    kedge_token_cache_free(auth->cache);
     pthread_mutex_destroy(&auth->mutex);
     kedge_release(allocator, auth->issuer);
     kedge_release(allocator, auth->audience);
@@ -401,8 +406,27 @@ out:
     return status;
 }
 
-kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
-                              kedge_auth_result *result, kedge_error *error)
+/* ---- the header ---- */
+
+/* The token that the header carries. */
+static kedge_status read_header(const char *authorization, const char **token, kedge_error *error)
+{
+    if (!authorization || !*authorization) {
+        return refuse(error, "token-missing", "the header Authorization: Bearer … is missing");
+    }
+    if (strncasecmp(authorization, "Bearer ", 7) != 0) {
+        return refuse(error, "token-invalid",
+                      "the header Authorization must be Bearer, a space, and the token");
+    }
+    *token = authorization + 7;
+    if (strlen(*token) <= TOKEN_BYTES_MAX) return KEDGE_OK;
+    return refuse(error, "token-invalid", "the token is over 16 KiB");
+}
+
+/* Also gives what a check of the signature needs: the token and its hash. */
+static kedge_status look(kedge_auth *auth, const char *authorization, const char **token,
+                         uint8_t hash[KEDGE_SHA256_SIZE], kedge_auth_result *result,
+                         kedge_error *error)
 {
     memset(result, 0, sizeof *result);
     result->generation = kedge_auth_generation(auth);
@@ -414,16 +438,37 @@ kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
         result->expires_ms = INT64_MAX;
         return KEDGE_OK;
     }
-    if (!authorization || !*authorization) {
-        return refuse(error, "token-missing", "the header Authorization: Bearer … is missing");
-    }
-    if (strncasecmp(authorization, "Bearer ", 7) != 0) {
-        return refuse(error, "token-invalid",
-                      "the header Authorization must be Bearer, a space, and the token");
-    }
-    authorization += 7;
-    if (strlen(authorization) > TOKEN_BYTES_MAX) {
-        return refuse(error, "token-invalid", "the token is over 16 KiB");
-    }
-    return check_token(auth, authorization, result, error);
+    kedge_status status = read_header(authorization, token, error);
+    if (status != KEDGE_OK) return status;
+    const kedge_bytes text = kedge_bytes_of(*token);
+    kedge_sha256_of(&text, 1, hash);
+    int64_t now_ms = auth->environment->now_ms(auth->environment->context);
+    bool known = kedge_token_cache_find(auth->cache, hash, result->generation, now_ms, result);
+    return known ? KEDGE_OK : KEDGE_NOT_FOUND;
+}
+
+kedge_status kedge_auth_look(kedge_auth *auth, const char *authorization, kedge_auth_result *result,
+                             kedge_error *error)
+{
+    const char *token;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    return look(auth, authorization, &token, hash, result, error);
+}
+
+kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
+                              kedge_auth_result *result, kedge_error *error)
+{
+    const char *token;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    kedge_status status = look(auth, authorization, &token, hash, result, error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    atomic_fetch_add(&auth->checks, 1);
+    status = check_token(auth, token, result, error);
+    if (status == KEDGE_OK) kedge_token_cache_add(auth->cache, hash, result);
+    return status;
+}
+
+uint64_t kedge_auth_checks(const kedge_auth *auth)
+{
+    return atomic_load(&auth->checks);
 }

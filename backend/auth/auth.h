@@ -55,5 +55,11 @@ uint64_t kedge_auth_generation(kedge_auth *auth);
  * token-invalid, token-expired or token-revoked. Any thread. */
 kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
                               kedge_auth_result *result, kedge_error *error);
+/* The same without a look at a signature, which takes some 100 us: KEDGE_NOT_FOUND when only that
+ * can tell, since the token was not found good before. */
+kedge_status kedge_auth_look(kedge_auth *auth, const char *authorization, kedge_auth_result *result,
+                             kedge_error *error);
+/* How many signatures were looked at. Any thread. */
+uint64_t kedge_auth_checks(const kedge_auth *auth);
 
 #endif

@@ -37,20 +37,33 @@ static bool read_open_user(kedge_exchange *exchange, kedge_auth_result *who)
     return good;
 }
 
-bool kedge_exchange_authenticate(kedge_exchange *exchange)
+static bool conclude(kedge_exchange *exchange, kedge_status status, const kedge_error *error)
 {
-    kedge_error error = {0};
-    kedge_auth_result *who = exchange->who;
-    kedge_status status = kedge_auth_check(
-        exchange->context->auth, kedge_exchange_header(exchange, "Authorization"), who, &error);
     if (status == KEDGE_OK)
-        return !exchange->context->origins->open || read_open_user(exchange, who);
+        return !exchange->context->origins->open || read_open_user(exchange, exchange->who);
     if (status == KEDGE_UNAUTHORIZED) {
-        kedge_exchange_problem(exchange, 401, error.code, error.message);
+        kedge_exchange_problem(exchange, 401, error->code, error->message);
     } else {
         kedge_exchange_problem(exchange, 503, "unavailable", "the token cannot be checked now");
     }
     return false;
+}
+
+kedge_admission kedge_exchange_recognize(kedge_exchange *exchange)
+{
+    kedge_error error = {0};
+    const char *header = kedge_exchange_header(exchange, "Authorization");
+    kedge_status status = kedge_auth_look(exchange->context->auth, header, exchange->who, &error);
+    if (status == KEDGE_NOT_FOUND) return KEDGE_UNDECIDED;
+    return conclude(exchange, status, &error) ? KEDGE_ADMITTED : KEDGE_REFUSED;
+}
+
+bool kedge_exchange_authenticate(kedge_exchange *exchange)
+{
+    kedge_error error = {0};
+    const char *header = kedge_exchange_header(exchange, "Authorization");
+    kedge_status status = kedge_auth_check(exchange->context->auth, header, exchange->who, &error);
+    return conclude(exchange, status, &error);
 }
 
 void kedge_exchange_refuse(kedge_exchange *exchange, const kedge_budget_refusal *refusal)

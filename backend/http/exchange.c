@@ -1,5 +1,5 @@
 /* See exchange.h: reading, handing over, sending. */
-#include "backend/http/exchange.h"
+#include "backend/http/door.h"
 #include "backend/http/turn.h"
 
 #include "backend/front/response.h"
@@ -232,21 +232,55 @@ static bool is_refused_by_gate(kedge_exchange *exchange)
     return true;
 }
 
-/* With the head. A response at once ends the connection: where the next request would begin is not
+/* The response comes at once, and ends the connection: where the next request would begin is not
  * known. */
-static enum MHD_Result begin(kedge_exchange *exchange)
+static enum MHD_Result turn_away(kedge_exchange *exchange)
 {
-    bool broken = is_refused_by_gate(exchange);
-    exchange->refused = broken || !kedge_exchange_admit(exchange);
-    if (!broken && !(exchange->refused && leaves_body(exchange))) {
-        atomic_store(&exchange->state, KEDGE_EXCHANGE_READING);
-        return MHD_YES;
-    }
     exchange->closes = true;
     kedge_server_connection_linger(exchange->context->connections,
                                    socket_context(exchange->connection));
     kedge_exchange_finish(exchange);
     return respond(exchange);
+}
+
+static enum MHD_Result go_in(kedge_exchange *exchange, kedge_admission admission)
+{
+    exchange->refused = admission == KEDGE_REFUSED;
+    if (exchange->refused && leaves_body(exchange)) return turn_away(exchange);
+    atomic_store(&exchange->state, KEDGE_EXCHANGE_READING);
+    return MHD_YES;
+}
+
+/* The connection is suspended before the door has the exchange, as in hand_over. */
+static enum MHD_Result wait_at_door(kedge_exchange *exchange)
+{
+    struct MHD_Connection *connection = exchange->connection;
+    atomic_store(&exchange->state, KEDGE_EXCHANGE_AT_DOOR);
+    MHD_suspend_connection(connection);
+    if (!kedge_door_check(exchange->context->door, exchange)) {
+        kedge_exchange_overload(exchange);
+        atomic_store(&exchange->state, KEDGE_EXCHANGE_CHECKED);
+        MHD_resume_connection(connection);
+    }
+    return MHD_YES;
+}
+
+/* With the head. */
+static enum MHD_Result begin(kedge_exchange *exchange)
+{
+    if (is_refused_by_gate(exchange)) {
+        exchange->refused = true;
+        return turn_away(exchange);
+    }
+    kedge_admission admission = kedge_exchange_admit(exchange);
+    if (admission == KEDGE_UNDECIDED) return wait_at_door(exchange);
+    return go_in(exchange, admission);
+}
+
+static enum MHD_Result come_from_door(kedge_exchange *exchange)
+{
+    bool good = exchange->recognized;
+    return go_in(exchange, good ? kedge_exchange_admit_user(exchange) : KEDGE_REFUSED);
 }
 
 enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connection *connection,
@@ -258,6 +292,10 @@ enum MHD_Result kedge_exchange_step(kedge_exchange *exchange, struct MHD_Connect
         snprintf(exchange->method, sizeof exchange->method, "%s", method);
         set_deadline(exchange->context, connection, exchange->context->request_timeout_ms);
         return begin(exchange);
+    case KEDGE_EXCHANGE_AT_DOOR:
+        return MHD_YES;
+    case KEDGE_EXCHANGE_CHECKED:
+        return come_from_door(exchange);
     case KEDGE_EXCHANGE_READING:
         if (*upload_size) {
             bool taken = take_body(exchange, upload, *upload_size);

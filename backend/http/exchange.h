@@ -1,6 +1,8 @@
 /* One request and its response.
  *
  *   new        the epoll thread checks the head, the token and the budgets; a refusal ends here
+ *   at door    the door's thread checks a token that is not known; the connection is suspended
+ *   checked    resumed: the epoll thread goes on with the budgets
  *   reading    the epoll thread collects the body, up to the limit
  *   working    a worker runs it; the connection is suspended
  *   answered   resumed: the epoll thread sends the response
@@ -18,12 +20,16 @@
 
 typedef enum kedge_exchange_state {
     KEDGE_EXCHANGE_NEW,
+    KEDGE_EXCHANGE_AT_DOOR,
+    KEDGE_EXCHANGE_CHECKED,
     KEDGE_EXCHANGE_READING,
     KEDGE_EXCHANGE_WORKING,
     KEDGE_EXCHANGE_RESPONDED
 } kedge_exchange_state;
 
 #define KEDGE_REQUEST_ID_SIZE 33 /* 32 digits and a NUL */
+
+typedef struct kedge_door kedge_door;
 
 /* What all exchanges of a server share. */
 typedef struct kedge_exchange_context {
@@ -39,6 +45,7 @@ typedef struct kedge_exchange_context {
     bool cost_header;
     kedge_metrics metrics;
     kedge_workers *workers;
+    kedge_door *door;
     kedge_events *events;
     kedge_tickets *tickets;
     kedge_connections *connections;
@@ -60,10 +67,12 @@ typedef struct kedge_exchange {
     size_t received;
     bool truncated;
     bool overloaded;
-    bool refused; /* with its head: the response says so, and the body is dropped */
-    bool closes;  /* no other request is read from the connection */
-    bool decoded; /* the body's content coding is removed */
-    bool guest;   /* the connection is counted as a stranger's, although there is an account */
+    bool refused;    /* with its head: the response says so, and the body is dropped */
+    bool closes;     /* no other request is read from the connection */
+    bool decoded;    /* the body's content coding is removed */
+    bool recognized; /* the door has found its token good */
+    struct kedge_exchange *behind; /* at the door */
+    bool guest; /* the connection is counted as a stranger's, although there is an account */
     kedge_auth_result *who;       /* NULL: needs no token; gone when the workers are done with it */
     kedge_budget_account account; /* whose budgets it is counted in */
     kedge_budget_refusal refusal; /* why it holds no more, when it is overloaded; or no name */
@@ -105,9 +114,17 @@ void kedge_exchange_refuse_crowd(kedge_exchange *exchange);
 
 /* ---- on the daemon's thread ---- */
 
+typedef enum kedge_admission {
+    KEDGE_ADMITTED,
+    KEDGE_REFUSED,  /* with a problem */
+    KEDGE_UNDECIDED /* the token is to be checked (kedge_exchange_authenticate) */
+} kedge_admission;
+
 /* routes.c: with the head, before the body is read. Finds out who asks, and takes the request from
- * its budgets. False with a problem. */
-bool kedge_exchange_admit(kedge_exchange *exchange);
+ * its budgets. */
+kedge_admission kedge_exchange_admit(kedge_exchange *exchange);
+/* The same once the token is found good. */
+kedge_admission kedge_exchange_admit_user(kedge_exchange *exchange);
 /* routes.c: a request that needs no token, or asks for the metrics, which is answered however busy
  * the workers are. False for any other. */
 bool kedge_exchange_run_at_once(kedge_exchange *exchange);
@@ -134,7 +151,9 @@ void kedge_exchange_audit(kedge_exchange *exchange);
 const char *kedge_exchange_header(kedge_exchange *exchange, const char *name);
 void kedge_exchange_problem(kedge_exchange *exchange, int status, const char *code,
                             const char *detail);
-/* Fills `who` from the token. False with a problem. */
+/* Fills `who` from the token, when no look at its signature is needed. */
+kedge_admission kedge_exchange_recognize(kedge_exchange *exchange);
+/* The same with that look, on the door's thread. False with a problem. */
 bool kedge_exchange_authenticate(kedge_exchange *exchange);
 /* Opens the owner's account, and takes the request and its connection from it. False with a
  * problem. */

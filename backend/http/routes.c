@@ -119,25 +119,35 @@ static bool is_for_everybody(const kedge_exchange *exchange)
            kedge_api_is_for_everybody(path);
 }
 
-bool kedge_exchange_admit(kedge_exchange *exchange)
+static kedge_admission enter(kedge_exchange *exchange, const kedge_budget_owner *owner)
+{
+    return kedge_exchange_enter(exchange, owner) ? KEDGE_ADMITTED : KEDGE_REFUSED;
+}
+
+kedge_admission kedge_exchange_admit_user(kedge_exchange *exchange)
+{
+    const kedge_auth_result *who = exchange->who;
+    kedge_budget_owner owner = kedge_budget_owner_of(who->organization, who->user);
+    return enter(exchange, &owner);
+}
+
+kedge_admission kedge_exchange_admit(kedge_exchange *exchange)
 {
     kedge_exchange_context *context = exchange->context;
-    if (!check_open_mode(exchange)) return false;
-    if (is_for_everybody(exchange)) return true;
+    if (!check_open_mode(exchange)) return KEDGE_REFUSED;
+    if (is_for_everybody(exchange)) return KEDGE_ADMITTED;
     exchange->who = kedge_allocate(context->environment->allocator, sizeof *exchange->who);
     if (!exchange->who) {
         kedge_exchange_refuse(exchange, &(kedge_budget_refusal){0});
-        return false;
+        return KEDGE_REFUSED;
     }
     kedge_budget_owner owner;
     kedge_ticket_state ticket =
         kedge_exchange_redeem(exchange, path_of(exchange), query_of(exchange), &owner);
-    if (ticket == KEDGE_TICKET_REFUSED) return false;
-    if (ticket == KEDGE_TICKET_ABSENT) {
-        if (!kedge_exchange_authenticate(exchange)) return false;
-        owner = kedge_budget_owner_of(exchange->who->organization, exchange->who->user);
-    }
-    return kedge_exchange_enter(exchange, &owner);
+    if (ticket == KEDGE_TICKET_REFUSED) return KEDGE_REFUSED;
+    if (ticket == KEDGE_TICKET_GOOD) return enter(exchange, &owner);
+    kedge_admission admission = kedge_exchange_recognize(exchange);
+    return admission == KEDGE_ADMITTED ? kedge_exchange_admit_user(exchange) : admission;
 }
 
 /* The metrics tell of all organizations. */
@@ -175,6 +185,10 @@ static bool run_metrics(kedge_exchange *exchange, kedge_bytes path)
     kedge_buffer_append_format(&exchange->response.body,
                                "# TYPE kedge_requests_waiting gauge\nkedge_requests_waiting %zu\n",
                                kedge_workers_waiting(context->workers));
+    kedge_buffer_append_format(&exchange->response.body,
+                               "# TYPE kedge_token_checks_total counter\n"
+                               "kedge_token_checks_total %llu\n",
+                               (unsigned long long)kedge_auth_checks(context->auth));
     kedge_budgets_write_metrics(context->budgets, &exchange->response.body);
     kedge_connections_write_metrics(context->connections, &exchange->response.body);
     if (context->write_metrics) {

@@ -1,6 +1,6 @@
 /* See server.h: the daemon, the ping clock, and an orderly stop. */
 #include "backend/front/failures.h"
-#include "backend/http/exchange.h"
+#include "backend/http/door.h"
 #include "backend/http/receive.h"
 #include "backend/http/tls.h"
 
@@ -255,6 +255,7 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
     kedge_status status = context->tickets && context->events && context->budgets
                               ? KEDGE_OK
                               : kedge_fail_no_memory(error);
+    if (status == KEDGE_OK) status = kedge_door_start(environment, &context->door, error);
     if (status == KEDGE_OK) {
         status = kedge_workers_start(environment, options->worker_count, &context->workers, error);
     }
@@ -358,6 +359,7 @@ void kedge_server_stop(kedge_server *server)
     if (listening != MHD_INVALID_SOCKET) shutdown(listening, SHUT_RDWR);
     stop_clock(server);
     if (context->events) kedge_events_close(context->events);
+    kedge_door_stop(context->door);
     kedge_workers_stop(context->workers);
     if (server->daemon) {
         wait_for_exchanges(server);
@@ -365,6 +367,7 @@ void kedge_server_stop(kedge_server *server)
     }
     if (listening != MHD_INVALID_SOCKET) close(listening);
     kedge_workers_free(context->workers);
+    kedge_door_free(context->door);
     kedge_events_free(context->events);
     kedge_tickets_free(context->tickets);
     kedge_connections_free(context->connections);

@@ -2,6 +2,7 @@
  *
  *   server.c        the daemon: one epoll thread that parses and sends, and never blocks
  *   exchange.c      one request and its response; while it works, its connection is suspended
+ *   door.c          the thread that checks tokens which are not known yet
  *   gate.c          what of a peer's bytes the daemon gets; receive.c puts it in between
  *   exchange_end.c  what it holds, and the response that stands ready
  *   turn.c          its time on the workers: whose it is, until when, when it makes room

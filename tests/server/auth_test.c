@@ -485,6 +485,89 @@ static void test_a_token_without_its_scheme_is_refused(void **state)
     kedge_auth_free(auth);
 }
 
+/* ---- tokens that are known ---- */
+
+static int64_t later_ms;
+
+static int64_t later(void *context)
+{
+    (void)context;
+    return (int64_t)time(NULL) * 1000 + later_ms;
+}
+
+static kedge_status look(kedge_auth *auth, const char *token, kedge_auth_result *result,
+                         kedge_error *error)
+{
+    char header[8192];
+    snprintf(header, sizeof header, "Bearer %s", token);
+    return kedge_auth_look(auth, header, result, error);
+}
+
+static void test_a_known_token_gives_the_same_identity_without_its_signature(void **state)
+{
+    (void)state;
+    static const char *const claims[] = {"{}", "{\"projects\":[]}",
+                                         "{\"projects\":[\"p1\",\"p2\"]}",
+                                         "{\"org\":\"*\",\"role\":\"admin\"}", "{\"role\":null}"};
+    kedge_auth *auth = make_auth(NULL);
+    kedge_error error = {0};
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        kedge_auth_result first, again;
+        char *token = make_token(claims[i], signing_key, R_JWA_ALG_ES256);
+        assert_int_equal(look(auth, token, &again, &error), KEDGE_NOT_FOUND);
+        assert_int_equal(check(auth, token, &first, &error), KEDGE_OK);
+        assert_int_equal(look(auth, token, &again, &error), KEDGE_OK);
+        assert_int_equal(check(auth, token, &again, &error), KEDGE_OK);
+        assert_int_equal(kedge_auth_checks(auth), i + 1);
+        assert_string_equal(again.identity.user, first.identity.user);
+        assert_string_equal(again.identity.role, first.identity.role);
+        assert_string_equal(again.identity.organization, first.identity.organization);
+        assert_int_equal(again.identity.admin, first.identity.admin);
+        assert_int_equal(again.expires_ms, first.expires_ms);
+        assert_int_equal(again.generation, first.generation);
+        assert_int_equal(again.identity.projects == NULL, first.identity.projects == NULL);
+        assert_int_equal(again.identity.project_count, first.identity.project_count);
+        for (size_t k = 0; k < first.identity.project_count; k++)
+            assert_string_equal(again.identity.projects[k], first.identity.projects[k]);
+        /* A signature that differs in one character is another token. */
+        token[strlen(token) - 10] = token[strlen(token) - 10] == 'A' ? 'B' : 'A';
+        assert_int_equal(look(auth, token, &again, &error), KEDGE_NOT_FOUND);
+        r_free(token);
+    }
+    kedge_auth_free(auth);
+}
+
+static void test_a_known_token_is_checked_again_when_it_may_not_be_good_any_more(void **state)
+{
+    (void)state;
+    kedge_auth_result result;
+    kedge_error error = {0};
+    bool changed;
+    later_ms = 0;
+    environment.now_ms = later;
+    kedge_auth *auth = make_auth(NULL);
+    char *token = make_token("{\"jti\":\"a\"}", signing_key, R_JWA_ALG_ES256);
+    assert_int_equal(check(auth, token, &result, &error), KEDGE_OK);
+    later_ms = 700 * 1000; /* it lasts 600 s, and the leeway */
+    assert_int_equal(look(auth, token, &result, &error), KEDGE_NOT_FOUND);
+    assert_int_equal(check(auth, token, &result, &error), KEDGE_UNAUTHORIZED);
+    assert_string_equal(error.code, "token-expired");
+    later_ms = 0;
+    assert_int_equal(look(auth, token, &result, &error), KEDGE_OK);
+    assert_int_equal(kedge_auth_set_revoked(auth, "{\"tokens\":[\"b\"]}", &changed, &error),
+                     KEDGE_OK);
+    assert_int_equal(look(auth, token, &result, &error), KEDGE_NOT_FOUND);
+    assert_int_equal(check(auth, token, &result, &error), KEDGE_OK);
+    assert_int_equal(kedge_auth_set_revoked(auth, "{\"tokens\":[\"a\"]}", &changed, &error),
+                     KEDGE_OK);
+    assert_int_equal(check(auth, token, &result, &error), KEDGE_UNAUTHORIZED);
+    assert_string_equal(error.code, "token-revoked");
+    assert_int_equal(look(auth, token, &result, &error), KEDGE_NOT_FOUND);
+    r_free(token);
+    kedge_auth_free(auth);
+    environment = kedge_environment_system(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -502,6 +585,8 @@ int main(void)
         cmocka_unit_test(test_a_revoked_token_is_refused),
         cmocka_unit_test(test_a_wrong_list_of_revoked_tokens_leaves_the_one_of_before),
         cmocka_unit_test(test_a_token_without_its_scheme_is_refused),
+        cmocka_unit_test(test_a_known_token_gives_the_same_identity_without_its_signature),
+        cmocka_unit_test(test_a_known_token_is_checked_again_when_it_may_not_be_good_any_more),
         cmocka_unit_test(test_wrong_options_are_named),
     };
     return cmocka_run_group_tests(tests, make_keys, free_keys);

@@ -5,6 +5,7 @@ Usage: server_tokens_test.py SERVER_PROGRAM PLUGIN LIBKEDGE ADMIN_PROGRAM. Close
 import ctypes
 import http.client
 import pathlib
+import re
 import signal
 import ssl
 import subprocess
@@ -155,6 +156,24 @@ class Tokens(unittest.TestCase):
         self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), late)[2]["code"], "token-expired")
         broken = {"Authorization": self.token(org="acme")["Authorization"][:-4] + "AAAA"}
         self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), broken)[2]["code"], "token-invalid")
+
+    def test_a_token_that_is_known_is_not_checked_again(self):
+        reader = self.token(org="acme", role="metrics")
+
+        def checks():
+            text = self.server.request("GET", "/v1/metrics", headers=reader)[2].decode()
+            return int(re.search(r"^kedge_token_checks_total (\d+)$", text, re.MULTILINE)[1])
+
+        before = checks()
+        good = self.token(org="acme")
+        forged = {"Authorization": good["Authorization"][:-8] + "AAAAAAAA"}
+        for _ in range(5):
+            self.assertNotEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), good)[0], 401)
+        self.assertEqual(checks() - before, 1)
+        for count in range(5):
+            self.assertEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), forged)[0], 401)
+            self.assertNotEqual(self.server.request("POST", BASE + "/pull", pull_body("b"), good)[0], 401)
+        self.assertEqual(checks() - before, 6)
 
     def test_metrics_need_a_token_with_their_role_or_for_every_organization(self):
         def ask(headers=None):

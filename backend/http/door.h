@@ -1,0 +1,22 @@
+/* The check of tokens that are not known yet, on a thread of its own.
+ *
+ * Anybody may send a token, and the look at its signature takes some 100 us. On the daemon's thread
+ * a flood of forged tokens would hold up every connection. So an exchange whose token is not known
+ * waits here, with its connection suspended, in the order in which they came. A connection has at
+ * most one request here at a time, so the queue is as short as there are connections. */
+#ifndef KEDGE_BACKEND_HTTP_DOOR_H
+#define KEDGE_BACKEND_HTTP_DOOR_H
+
+#include "backend/http/exchange.h"
+
+kedge_status kedge_door_start(const kedge_environment *environment, kedge_door **door,
+                              kedge_error *error);
+/* From now on nothing is taken. Returns when those that wait are checked. NULL is allowed. */
+void kedge_door_stop(kedge_door *door);
+void kedge_door_free(kedge_door *door);
+
+/* The exchange's connection is suspended, and is resumed when `recognized` is set and the state is
+ * KEDGE_EXCHANGE_CHECKED. False: the door has stopped, and the exchange stays the caller's. */
+bool kedge_door_check(kedge_door *door, kedge_exchange *exchange);
+
+#endif
