@@ -1,9 +1,9 @@
 /* Tokens that were found good, so that the next request with one costs no signature.
  *
- * A token is known by its SHA-256, under one generation of the keys and of the revoked tokens. When
- * those change, all are checked anew. The hash says which place of the table a token has; of
- * several with the same place, the last has it. Claims of more than KEDGE_TOKEN_CACHE_CLAIMS are not kept,
- * so the memory is bounded. Any thread. */
+ * A token is known by its SHA-256, under one generation of the keys and of the revoked tokens.
+ * When those change, all are checked anew. The hash says which place of the table a token has; of
+ * several with the same place, the last has it. Claims of more than KEDGE_TOKEN_CACHE_CLAIMS are
+ * not kept, so the memory is bounded. Any thread. */
 #ifndef KEDGE_BACKEND_AUTH_TOKEN_CACHE_H
 #define KEDGE_BACKEND_AUTH_TOKEN_CACHE_H
 
