@@ -102,6 +102,8 @@ def main():
     packages = [describe_package(path) for path in paths]
     jars = [describe_jar(pom) for pom in sorted(folder.glob("maven/**/*.pom"))]
     packages += [jar for jar, _ in jars]
+    packages += [describe_own("kedge-swift", re.search("swift-([0-9.]+).tar", path.name)[1], path)
+                 for path in folder.glob("kedge-swift-*.tar.gz")]
     own = {package["name"] for package in packages}
     relations = [relation("SPDXRef-DOCUMENT", "DESCRIBES", package["SPDXID"]) for package in packages]
     libraries = {}

@@ -1,5 +1,7 @@
-# Builds the jars of bindings/java and bindings/kotlin as a repository of Maven: jar, sources, Javadoc and pom, each with its
-# sums, as Maven Central takes them. Sourced after ../engines/install.sh.
+# What scripts/package makes of the bindings. Sourced after ../engines/install.sh.
+#
+# The jars of bindings/java and bindings/kotlin are a repository of Maven: jar, sources, Javadoc and pom, each with its sums,
+# as Maven Central takes them. The SwiftPM package of bindings/swift is an archive of its sources.
 KEDGE_VERSION=$(sed -n 's/^project(kedge VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 
 # build_jars FOLDER CFLAGS LDFLAGS: into FOLDER/maven, with the libkedge.a of FOLDER/build. Maven asks no network.
@@ -7,7 +9,7 @@ build_jars() {
   local folder=$1 work=$1/build/bindings from=$1/build made
   made=$({
     echo "$SOURCE_DATE_EPOCH $2 $3 $BINDING_MAVEN_HOME" && java -version && mvn -version && ${CC:-cc} --version
-    cat "$from/lib/libkedge.a" scripts/packages/jars.sh
+    cat "$from/lib/libkedge.a" scripts/packages/bindings.sh
     find include/kedge bindings/pom.xml bindings/java bindings/kotlin -type f | LC_ALL=C sort | xargs sha256sum
   } 2>&1 | sha256sum)
   [ ! -e "$folder/maven" ] || [ "$(cat "$from/bindings.made" 2>/dev/null)" != "$made" ] || return 0
@@ -32,4 +34,13 @@ publish_jar() {
   for file in "$to"/*; do
     for sum in md5 sha1 sha256 sha512; do "${sum}sum" <"$file" | cut -d ' ' -f 1 | tr -d '\n' >"$file.$sum"; done
   done
+}
+
+# archive_swift FOLDER: an app unpacks it and names the folder kedge.
+archive_swift() {
+  rm -f "$1"/kedge-swift-*.tar.gz
+  git ls-files -z --cached --others --exclude-standard bindings/swift LICENSE |
+    tar -c --null --files-from - --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+      --mtime="@$SOURCE_DATE_EPOCH" --format=gnu --transform='s,^bindings/swift/,kedge/,;s,^LICENSE,kedge/LICENSE,' |
+    gzip -9n >"$1/kedge-swift-$KEDGE_VERSION.tar.gz"
 }
