@@ -11,11 +11,20 @@
 #define NOTHING UINT64_C(0xa54ff53a5f1d36f1)
 #define FACTOR  UINT64_C(0x510e527fade682d1)
 
+/* The product of 128 bits, its upper half over its lower one. */
 static uint64_t fold(uint64_t a, uint64_t b)
 {
+#ifdef __SIZEOF_INT128__
     __extension__ typedef unsigned __int128 wide;
     wide product = (wide)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else /* a processor of 32 bits: four products of halves */
+    uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
+    uint64_t middle = a_high * b_low + (a_low * b_low >> 32);
+    uint64_t other = a_low * b_high + (uint32_t)middle;
+    uint64_t high = a_high * b_high + (middle >> 32) + (other >> 32);
+    return a * b ^ high;
+#endif
 }
 
 /* Little-endian on every machine, since files move between them. */

@@ -1,5 +1,6 @@
 # A Swift toolchain for the tests of bindings/swift: the packages of a newer Debian, unpacked into a folder of the cache and
-# never installed. No script of a package runs, and nothing is mounted on the host. Sourced after install.sh.
+# never installed (see debian.sh). Sourced after install.sh.
+source "$ENGINES_SOURCE/debian.sh"
 SWIFT_DEBIAN=trixie
 SWIFT_VERSION=6.0.3-2
 SWIFT_HOME=$ENGINES_CACHE/swift-$SWIFT_VERSION
@@ -18,36 +19,10 @@ SWIFT_LEFT_OUT=(
   './usr/share/doc' './usr/share/man' './usr/share/locale' './usr/lib/python3.13'
 )
 
-# download_swift FOLDER: a private root of apt, so that the machine's own lists and packages stay as they are.
-download_swift() {
-  local apt=$1 mirror
-  mirror=$(apt-get indextargets --format '$(SITE) $(ORIGIN)' | awk '$2 == "Debian" { print $1; exit }')
-  [ -n "$mirror" ] || die "apt knows no mirror of Debian"
-  mkdir -p "$apt"/state/lists/partial "$apt"/cache/archives/partial "$apt"/etc/apt.conf.d "$apt"/etc/preferences.d
-  : >"$apt/status"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $SWIFT_DEBIAN main" \
-    >"$apt/etc/sources.list"
-  cat >"$apt/apt.conf" <<CONF
-Dir "$apt"; Dir::State "state"; Dir::State::status "$apt/status"; Dir::Cache "cache"; Dir::Etc "etc";
-Dir::Etc::sourcelist "sources.list"; Dir::Etc::sourceparts "-"; APT::Sandbox::User "$(id -un)";
-APT::Architecture "amd64"; APT::Architectures { "amd64"; }; APT::Install-Recommends "false"; Acquire::Languages "none";
-CONF
-  APT_CONFIG=$apt/apt.conf apt-get -qq -o Acquire::Retries=3 update || die "apt cannot read $SWIFT_DEBIAN"
-  APT_CONFIG=$apt/apt.conf apt-get -qq -y -o Acquire::Retries=3 --download-only install "${SWIFT_PACKAGES[@]}" >/dev/null ||
-    die "apt cannot fetch Swift $SWIFT_VERSION"
-  (cd "$apt/cache/archives" && sha256sum --check --quiet <<<"$SWIFT_SHA256") || die "Swift is not the pinned one"
-}
-
 unpack_swift() {
-  local root=$1/root apt=$1/apt each
-  download_swift "$apt"
-  mkdir -p "$root"/usr/{bin,sbin,lib,lib64}
-  for each in bin sbin lib lib64; do ln -s "usr/$each" "$root/$each"; done
-  printf '%s\n' "${SWIFT_LEFT_OUT[@]}" >"$apt/left_out"
-  for each in "$apt"/cache/archives/*.deb; do
-    dpkg-deb --fsys-tarfile "$each" | tar -x -C "$root" -X "$apt/left_out" --no-same-owner || die "cannot unpack $each"
-  done
-  rm -rf "$apt"
+  fetch_debian "$1/apt" amd64 "$SWIFT_DEBIAN" "${SWIFT_PACKAGES[@]}"
+  (cd "$1/apt/cache/archives" && sha256sum --check --quiet <<<"$SWIFT_SHA256") || die "Swift is not the pinned one"
+  unpack_debian "$1/apt" "$1/root" "${SWIFT_LEFT_OUT[@]}"
 }
 
 # Sets SWIFT_ROOT to where the toolchain is, or SWIFT_MISSING to the reason why there is none.

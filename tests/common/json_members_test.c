@@ -118,7 +118,8 @@ static void test_any_keys_are_sorted_as_their_code_units_are(void **unused)
     (void)unused;
     for (uint64_t history = 1; history <= HISTORIES; history++) {
         state = history;
-        size_t count = draw(40) + 1, kinds = draw(sizeof pieces / sizeof pieces[0]) + 1;
+        size_t count = (size_t)draw(40) + 1,
+               kinds = (size_t)draw(sizeof pieces / sizeof pieces[0]) + 1;
         for (size_t i = 0; i < count; i++) {
             start_as(&keys[i], i > 0 && draw(3) > 0 ? &keys[draw(i)] : NULL);
             for (uint64_t left = draw(12); left > 0 && keys[i].count < 200; left--)

@@ -284,7 +284,7 @@ static bool compare_both_ways(uint64_t *seed, kedge_buffer *batch, kedge_buffer 
     tx_fixture alone, together;
     char args[128];
     bool all = true;
-    size_t edits = 1 + dice(seed, 8);
+    size_t edits = 1 + (size_t)dice(seed, 8);
     assert_true(tx_fixture_open(&alone, &kedge_allocator_default, mutators, MUTATORS));
     assert_true(tx_fixture_open(&together, &kedge_allocator_default, mutators, MUTATORS));
     for (const char *id = "ab"; *id != '\0'; id++) {

@@ -69,7 +69,7 @@ static void test_items_put_anywhere_stay_in_order(void **state)
         uint64_t random = seed;
         size_t count = 0, longest = 0;
         while (count < ITEMS - 1) {
-            size_t at = next(&random) % (count + 1);
+            size_t at = (size_t)(next(&random) % (count + 1));
             if (next(&random) % 4 == 0) at = next(&random) % 2 == 0 ? 0 : count;
             memmove(keys[at + 1], keys[at], (count - at) * sizeof *keys);
             between(at == 0 ? "" : keys[at - 1], at == count ? "" : keys[at + 1],

@@ -143,7 +143,7 @@ static void random_write(kedge_overlay *overlay, naive_model *model, uint64_t *s
 {
     char id_text[16];
     char value_text[16];
-    size_t key = next_random(seed) % KEYS;
+    size_t key = (size_t)(next_random(seed) % KEYS);
     kedge_bytes collection = collection_of(key);
     kedge_bytes id = id_of(key, id_text);
     uint64_t choice = next_random(seed) % 10;
@@ -229,7 +229,7 @@ static void test_a_rollback_needs_no_memory(void **state)
 static kedge_bytes random_text(uint64_t *seed, char text[ORDER_TEXT])
 {
     static const char bytes[] = {0, 0, 0, 1, 'a', '\x7f', '\x80', '\xff'};
-    size_t size = next_random(seed) % (ORDER_TEXT + 1);
+    size_t size = (size_t)(next_random(seed) % (ORDER_TEXT + 1));
     for (size_t i = 0; i < size; i++)
         text[i] = bytes[next_random(seed) % sizeof bytes];
     return (kedge_bytes){text, size};

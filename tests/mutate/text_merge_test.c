@@ -208,7 +208,7 @@ static const char *random_end(uint64_t *seed)
 static void generate(uint64_t *seed, uint64_t kinds, generated *out)
 {
     static const char *const letters[] = {"a", "b", "\xc3\xa4", "e\xcc\x81", "\xe7\x8c\xab", "Z9"};
-    out->count = below(seed, WORDS_MAX / 2) + 1;
+    out->count = (size_t)below(seed, WORDS_MAX / 2) + 1;
     for (size_t i = 0; i < out->count; i++) {
         uint64_t number = kinds == 0 ? i : below(seed, kinds);
         snprintf(out->words[i], sizeof out->words[i], "%s%d", letters[number % 6], (int)number);
@@ -248,7 +248,7 @@ static void edit(uint64_t *seed, char who, generated *text, char typed[3][24], s
     *typed_count = 0;
     for (uint64_t changes = below(seed, 3) + 1; changes > 0; changes--) {
         char *word = typed[*typed_count];
-        size_t at = below(seed, text->count + 1);
+        size_t at = (size_t)below(seed, text->count + 1);
         snprintf(word, 24, "%c%dx%d", who, (int)*typed_count, (int)below(seed, 1000));
         switch (at == text->count ? 0 : below(seed, 3)) {
         case 0:

@@ -163,7 +163,7 @@ static void test_any_bytes_in_any_portions_are_survived(void **state)
             kedge_buffer_append_text(&stream, pieces[(random >> 33) % 12]);
         }
         kedge_buffer_append_byte(&stream, '\0');
-        size_t portion = (random >> 40) % 7 + 1;
+        size_t portion = (size_t)(random >> 40) % 7 + 1;
         assert_int_equal(feed(&whole, stream.data, stream.size, stream.size), KEDGE_OK);
         assert_int_equal(feed(&cut, stream.data, stream.size, portion), KEDGE_OK);
         assert_true(

@@ -19,7 +19,7 @@ static char *read_pages(const fixture *f, long *pages)
     struct stat facts;
     snprintf(path, sizeof path, "%s/cache.db", f->path);
     assert_int_equal(stat(path, &facts), 0);
-    *pages = facts.st_size / PAGE;
+    *pages = (long)(facts.st_size / PAGE);
     char *bytes = malloc((size_t)facts.st_size);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);

@@ -66,7 +66,7 @@ static void edit_shared(model *m)
         "{}",
     };
     static const char *const names[] = {"add", "set", "remove", "refuse-over", "count-all"};
-    size_t which = draw(m, 5);
+    size_t which = (size_t)draw(m, 5);
     snprintf(args, sizeof args, forms[which], (int)draw(m, 4), (int)draw(m, 50));
     kedge_status status = kedge_store_mutate(m->f.store, kedge_bytes_of(names[which]),
                                              kedge_bytes_of(args), NULL, &m->f.changes, &error);

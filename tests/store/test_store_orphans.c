@@ -36,7 +36,7 @@ static uint64_t below(uint64_t limit)
 static void draw(outbox *of)
 {
     int64_t sequence = 0, id = 0;
-    of->count = 1 + below(ROWS_MAX);
+    of->count = 1 + (size_t)below(ROWS_MAX);
     for (size_t i = 0; i < of->count; i++) {
         row *at = &of->rows[i];
         sequence += 1 + (int64_t)(below(3) == 0 ? below(4) : 0);

@@ -494,7 +494,7 @@ static void test_a_rebase_gives_what_running_every_mutation_gives(void **state)
         for (uint64_t edits = next_random(&all->seed) % 6; edits > 0 && all->count < PENDING_MAX;
              edits--)
             edit(all);
-        size_t covered = all->count == 0 ? 0 : next_random(&all->seed) % (all->count + 1);
+        size_t covered = all->count == 0 ? 0 : (size_t)(next_random(&all->seed) % (all->count + 1));
         if (next_random(&all->seed) % 4 != 0) covered /= 4;
         kedge_overlay *delta = make_delta(all, covered);
         runs += pull(all, covered, delta);

@@ -472,7 +472,7 @@ static uint64_t next_random(uint64_t *seed)
 static void decode_damaged(kedge_bytes good, uint64_t *seed)
 {
     static const char pieces[] = "{}[]\",:\\0123456789eE+-.nulltruefalse\x80\xff";
-    size_t size = next_random(seed) % 4 == 0 ? next_random(seed) % good.size : good.size;
+    size_t size = next_random(seed) % 4 == 0 ? (size_t)(next_random(seed) % good.size) : good.size;
     char *text = malloc(size + 1);
     assert_non_null(text);
     memcpy(text, good.data, size);
