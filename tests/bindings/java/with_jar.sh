@@ -3,7 +3,7 @@
 # the library have changed. Skips without the tools that scripts/test installs.
 # usage: with_jar.sh SOURCE_DIR BUILD_DIR PROGRAM [ARGUMENT…]
 # Words that stand for something: JAVA:CLASS and KOTLIN:CLASS, programs that run this class; MAVEN, Maven on the built project of Java; JAR, the
-# jar; REPORTS, the folder of Surefire's reports.
+# jar; NATIVE, the library in it; REPORTS, the folder of Surefire's reports.
 set -eu
 source=$1 build=$2
 shift 2
@@ -58,6 +58,7 @@ for word; do
             ;;
         MAVEN) word=$work/programs/maven ;;
         JAR) word=$jar ;;
+        NATIVE) word=$work/natives/libkedge_java.so ;;
         REPORTS) word=$work/source/java/target/surefire-reports ;;
     esac
     set -- "$@" "$word"
