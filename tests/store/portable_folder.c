@@ -1,6 +1,6 @@
-/* Writes the two files of a client with fixed clocks and random numbers: whatever the processor, they
- * have the same bytes. scripts/cross compares them. usage: kedge_portable_folder FOLDER, which gets
- * outbox.db and cache.db. */
+/* Writes the two files of a client with fixed clocks and random numbers: whatever the processor,
+ * they have the same bytes. scripts/cross compares them.
+ * usage: kedge_portable_folder FOLDER, which gets outbox.db and cache.db. */
 #include "tests/store/outbox_scenario.h"
 
 #include <setjmp.h>
