@@ -18,6 +18,9 @@ function(kedge_flags target)
   endif()
   # Sections of their own, so that a linker can leave out the functions that its program does not use.
   target_compile_options(${target} PRIVATE ${KEDGE_WARNINGS} -ffp-contract=off -ffunction-sections -fdata-sections)
+  if(CMAKE_C_COMPILER_ID MATCHES Clang) # what include/kedge tells Swift of pointers
+    target_compile_options(${target} PRIVATE -Wno-nullability-extension -Wno-nullability-completeness)
+  endif()
   if(KEDGE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

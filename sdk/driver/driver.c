@@ -5,6 +5,7 @@
  * done in slices; between two slices the thread does other work. */
 #include "common/assert.h"
 #include "common/error.h"
+#include "common/hash.h"
 #include "sdk/driver/driver_internal.h"
 #include "wire/poke.h"
 
@@ -48,7 +49,7 @@ void kedge_driver_free(kedge_driver *driver)
     kedge_driver_shutdown(driver);
     kedge_driver_held_free(&driver->held);
     kedge_driver_upload_end(driver);
-    explicit_bzero(driver->token_text, sizeof driver->token_text);
+    kedge_cleanse(driver->token_text, sizeof driver->token_text);
     kedge_release(driver->allocator, driver);
 }
 
@@ -307,7 +308,7 @@ void kedge_driver_token(kedge_driver *driver, const char *token)
 {
     size_t size = token == NULL ? 0 : strlen(token);
     bool fits = token != NULL && size < sizeof driver->token_text;
-    explicit_bzero(driver->token_text, sizeof driver->token_text);
+    kedge_cleanse(driver->token_text, sizeof driver->token_text);
     if (fits) memcpy(driver->token_text, token, size + 1);
     driver->token = fits ? driver->token_text : NULL;
     run(driver, &(kedge_core_event){.kind = KEDGE_EVENT_TOKEN, .token = {.given = fits}});

@@ -92,7 +92,9 @@ static void init_locks(kedge_db *db, const kedge_options *options)
 {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
+#ifndef __APPLE__ /* sync_wait.c does without */
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+#endif
     pthread_mutex_init(&db->lock, NULL);
     pthread_cond_init(&db->moved, &attributes);
     pthread_condattr_destroy(&attributes);

@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/inotify.h>
+#endif
 
 /* Places of the locks, far behind the record. */
 enum { LEAD = 4096, PRESENT, RECORD };
@@ -58,6 +61,40 @@ static bool write_record(const kedge_peers *peers, const record *now)
     return size == (ssize_t)sizeof *now;
 }
 
+#ifdef __linux__
+
+static int watch_file(const char *path)
+{
+    int wake = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (wake >= 0 && inotify_add_watch(wake, path, IN_MODIFY) < 0) {
+        close(wake);
+        wake = -1;
+    }
+    return wake;
+}
+
+static void drain(int wake)
+{
+    _Alignas(struct inotify_event) char events[4096];
+    while (wake >= 0 && read(wake, events, sizeof events) > 0) {
+    }
+}
+
+#else
+
+static int watch_file(const char *path)
+{
+    (void)path;
+    return -1; /* peers are looked for each tick */
+}
+
+static void drain(int wake)
+{
+    (void)wake;
+}
+
+#endif
+
 kedge_status kedge_peers_open(const kedge_environment *environment, const char *folder,
                               kedge_peers **peers, kedge_error *error)
 {
@@ -78,11 +115,7 @@ kedge_status kedge_peers_open(const kedge_environment *environment, const char *
                             made->file < 0 ? "opened" : "locked", strerror(errno));
         goto out;
     }
-    made->wake = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (made->wake >= 0 && inotify_add_watch(made->wake, path.data, IN_MODIFY) < 0) {
-        close(made->wake);
-        made->wake = -1;
-    }
+    made->wake = watch_file(path.data);
     if (read_record(made, &now)) {
         made->changes_seen = now.changes;
         lock(made, RECORD, F_UNLCK);
@@ -128,13 +161,6 @@ bool kedge_peers_present(const kedge_peers *peers)
 int kedge_peers_wake_fd(const kedge_peers *peers)
 {
     return peers->wake;
-}
-
-static void drain(int wake)
-{
-    _Alignas(struct inotify_event) char events[4096];
-    while (wake >= 0 && read(wake, events, sizeof events) > 0) {
-    }
 }
 
 bool kedge_peers_look(kedge_peers *peers, kedge_peers_news *news)

@@ -59,7 +59,14 @@ int kedge_wait_moved(kedge_db *db, const kedge_wait_deadline *deadline)
         return 0;
     }
     if (deadline->forever) return pthread_cond_wait(&db->moved, &db->lock);
+#ifdef __APPLE__ /* has no pthread_condattr_setclock */
+    int64_t left = left_ms(deadline);
+    if (left <= 0) return ETIMEDOUT;
+    struct timespec time = {.tv_sec = left / 1000, .tv_nsec = (long)(left % 1000) * 1000000};
+    return pthread_cond_timedwait_relative_np(&db->moved, &db->lock, &time);
+#else
     return pthread_cond_timedwait(&db->moved, &db->lock, &deadline->at);
+#endif
 }
 
 kedge_status kedge_wait_for_news(kedge_db *db, const kedge_wait_deadline *deadline,

@@ -2,6 +2,7 @@
 #include "sdk/runtime/token.h"
 
 #include "common/error.h"
+#include "common/hash.h"
 
 #include <string.h>
 
@@ -13,7 +14,7 @@ const char *kedge_token_text(const kedge_token *token)
 void kedge_token_forget(kedge_token *token)
 {
     token->known = false;
-    explicit_bzero(token->text, sizeof token->text);
+    kedge_cleanse(token->text, sizeof token->text);
 }
 
 static bool is_token(const char *text, size_t size)
