@@ -9,7 +9,7 @@ ROOT_PACKAGES=(
 STARTS_PROGRAMS='one_thread_test|core_assertions_test|kedge_processes_test|kedge_command_test'
 # Under an emulator also: one reads what an abort prints, where qemu prints a line of its own; the others go through all
 # faults, columns or seeds in turn, which takes an emulator minutes each.
-NOT_EMULATED='test_common_assert|core_property_test|test_mutate_(text_merge|batch|order)|test_wire_push'
+NOT_EMULATED='test_common_assert|core_property_test|test_mutate_(text_merge|batch|order|large_item)|test_wire_push'
 NOT_EMULATED+='|test_store_(faults|full|cache_columns|model|outbox_damage|outbox_heal|rebase.*)'
 NOT_EMULATED+='|test_store_(layouts|older_outbox|index|repair|read)'
 
