@@ -2,6 +2,7 @@
 #ifndef KEDGE_BACKEND_BASE_OPTIONS_H
 #define KEDGE_BACKEND_BASE_OPTIONS_H
 
+#include "backend/base/policy.h"
 #include "backend/ports/blobs.h"
 #include "backend/ports/cost.h"
 #include "backend/ports/records.h"
@@ -58,6 +59,7 @@ typedef struct kedge_backend_options {
     kedge_records records;
     kedge_blobs blobs;
     const kedge_registry *registry;
+    kedge_policy *policy; /* NULL: each role may call all mutators; must outlive the backend */
     kedge_cadence cadence;
     bool create_projects;     /* open mode: a project is created by its first use */
     size_t state_cache_bytes; /* states kept in memory; 0: 64 MiB */

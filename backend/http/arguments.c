@@ -35,6 +35,7 @@ void kedge_server_arguments_print_help(FILE *out)
         "                      how many child processes at most; default 8\n"
         "  --builtins LIST     the built-in mutators that may be pushed: all (default), none, or\n"
         "                      names such as kedge.put,kedge.batch\n"
+        "  --policy FILE       which role may call which mutators (JSON)\n"
         "  --origin ORIGIN     a web origin that may read responses (CORS); may be repeated\n"
         "  --cadence compact|seed\n"
         "                      how versions are written; default compact\n"
@@ -85,6 +86,7 @@ static const char **find_option(kedge_server_arguments *arguments, const char *n
         {"--mutators", &arguments->mutators},
         {"--mutator-processes", &arguments->mutator_processes},
         {"--builtins", &arguments->builtins},
+        {"--policy", &arguments->policy},
         {"--cadence", &arguments->cadence},
         {"--tls-key", &arguments->key},
         {"--tls-certificate", &arguments->certificate},

@@ -25,6 +25,7 @@ typedef struct kedge_server_arguments {
     const char *mutators;
     const char *mutator_processes;
     const char *builtins;
+    const char *policy;
     const char *cadence;
     const char *mode;
     const char *consumers;

@@ -5,6 +5,7 @@
 #include "backend/effects/apply.h"
 #include "backend/front/builtins.h"
 #include "backend/front/failures.h"
+#include "backend/front/policy.h"
 #include "backend/http/arguments.h"
 #include "backend/http/consumers.h"
 #include "backend/http/followers.h"
@@ -85,6 +86,15 @@ static kedge_status open_registry(kedge_service *service, const kedge_server_arg
     if (status == KEDGE_OK && arguments->builtins)
         status = kedge_builtins_allow(service->registry, arguments->builtins, error);
     return status;
+}
+
+static kedge_status open_policy(kedge_service *service, kedge_error *error)
+{
+    bool changed;
+    kedge_reload_options *reloads = &service->reloads;
+    if (!reloads->policy_path) return KEDGE_OK;
+    return kedge_policy_read(service->environment.allocator, reloads->policy_path, &reloads->policy,
+                             &changed, error);
 }
 
 static void write_metrics(void *context, kedge_buffer *out)
@@ -177,6 +187,7 @@ static kedge_status open_backend(kedge_service *service, const kedge_server_argu
         .records = kedge_stores_records(service->stores),
         .blobs = kedge_stores_blobs(service->stores),
         .registry = service->registry,
+        .policy = service->reloads.policy,
         .cadence = settings->cadence,
         .create_projects = arguments->open,
         .committed = kedge_server_committed,
@@ -221,6 +232,7 @@ static void describe_reloads(kedge_service *service, const kedge_server_argument
         .jwks = arguments->jwks,
         .jwks_every_ms = (int64_t)settings->jwks_every_s * 1000,
         .revoked = arguments->revoked,
+        .policy_path = arguments->policy,
         .certificate = arguments->certificate,
         .key = arguments->key,
         .changed = end_streams,
@@ -239,6 +251,7 @@ static kedge_status start(kedge_service *service, kedge_server_arguments *argume
     if (status == KEDGE_OK) describe_reloads(service, arguments, &settings);
     if (status == KEDGE_OK) status = open_auth(service, arguments, error);
     if (status == KEDGE_OK) status = open_registry(service, arguments, &settings, error);
+    if (status == KEDGE_OK) status = open_policy(service, error);
     arguments->stores.changes_of = KEDGE_EFFECTS_PARTITIONS;
     if (status == KEDGE_OK) {
         status = kedge_stores_open(&service->environment, &arguments->stores, KEDGE_STORES_SERVE,
@@ -280,6 +293,7 @@ static void stop(kedge_service *service)
     kedge_consumers_free(service->consumers);
     kedge_backend_free(service->backend);
     kedge_registry_free(service->registry);
+    kedge_policy_free(service->reloads.policy);
     kedge_plugin_stop(service->plugin);
     kedge_stores_close(service->stores);
     kedge_auth_free(service->auth);

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-typedef enum reload_what { KEYS, REVOKED, CERTIFICATE, KINDS } reload_what;
+typedef enum reload_what { KEYS, REVOKED, POLICY, CERTIFICATE, KINDS } reload_what;
 
 static const struct {
     const char *metric;
@@ -22,6 +22,7 @@ static const struct {
     const char *failed;
 } names[KINDS] = {{"keys", "keys-loaded", "keys-not-loaded"},
                   {"revoked", "revoked-loaded", "revoked-not-loaded"},
+                  {"policy", "policy-loaded", "policy-not-loaded"},
                   {"certificate", "certificate-loaded", "certificate-not-loaded"}};
 
 /* What tells one state of a file from another. All zeros: there is no file. */
@@ -151,6 +152,16 @@ static void look_at_revoked(kedge_reload *reload, bool asked)
     if (changed) options->changed(options->context);
 }
 
+static void look_at_policy(kedge_reload *reload)
+{
+    kedge_reload_options *options = &reload->options;
+    kedge_error error = {0};
+    bool changed;
+    kedge_status status = kedge_policy_read(options->environment->allocator, options->policy_path,
+                                            &options->policy, &changed, &error);
+    note(reload, POLICY, options->policy_path, true, status, &error);
+}
+
 static void look(kedge_reload *reload, bool asked)
 {
     const kedge_reload_options *options = &reload->options;
@@ -160,6 +171,7 @@ static void look(kedge_reload *reload, bool asked)
                            unopened.code, "detail", unopened.message, NULL);
     }
     if (options->revoked) look_at_revoked(reload, asked);
+    if (options->policy_path && asked) look_at_policy(reload);
     if (options->certificate && asked) {
         kedge_error error = {0};
         kedge_status status = kedge_reload_read_certificate(options, &error);

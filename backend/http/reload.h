@@ -2,6 +2,7 @@
  *
  *   the key set          on SIGHUP, when its file has changed, or, of a URL, after a time
  *   the revoked tokens   on SIGHUP, and when their file has changed
+ *   the policy           on SIGHUP
  *   the TLS certificate  on SIGHUP
  *   the audit log        on SIGHUP its file is opened anew
  *
@@ -13,6 +14,7 @@
 #include "backend/auth/auth.h"
 #include "backend/front/audit.h"
 #include "backend/front/logger.h"
+#include "backend/front/policy.h"
 
 #define KEDGE_RELOAD_LOOK_MS 1000
 
@@ -25,6 +27,8 @@ typedef struct kedge_reload_options {
     const char *jwks;        /* a file or a URL; NULL: there are no keys */
     int64_t jwks_every_ms;   /* of a URL */
     const char *revoked;     /* a file; NULL: there is none */
+    const char *policy_path; /* a file; NULL: there is none */
+    kedge_policy *policy;
     const char *certificate; /* files; NULL: no TLS */
     const char *key;
     /* Called after the keys or the revoked tokens have changed. */

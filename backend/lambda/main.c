@@ -4,6 +4,7 @@
  * Logs are JSON lines on stderr, which Lambda puts into CloudWatch. */
 #include "backend/front/builtins.h"
 #include "backend/front/failures.h"
+#include "backend/front/policy.h"
 #include "backend/lambda/event_http.h"
 #include "backend/lambda/event_messages.h"
 #include "backend/lambda/event_snapshots.h"
@@ -34,6 +35,7 @@ typedef struct kedge_function {
     kedge_stores *stores;
     kedge_plugin *plugin;
     kedge_registry *registry;
+    kedge_policy *policy; /* NULL: each role may call all mutators */
     kedge_auth *auth;
     kedge_queued *queued;
     kedge_backend *backend;
@@ -80,6 +82,10 @@ static kedge_status open_registry(kedge_function *self, kedge_error *error)
         kedge_registry_new(self->environment.allocator, mutators, count, &self->registry, error);
     if (status == KEDGE_OK && self->settings.builtins != NULL)
         status = kedge_builtins_allow(self->registry, self->settings.builtins, error);
+    bool changed;
+    if (status == KEDGE_OK && self->settings.policy != NULL)
+        status = kedge_policy_take(self->environment.allocator, "KEDGE_POLICY",
+                                   self->settings.policy, &self->policy, &changed, error);
     return status;
 }
 
@@ -106,6 +112,7 @@ static kedge_status open_backend(kedge_function *self, kedge_error *error)
         .records = kedge_stores_records(self->stores),
         .blobs = kedge_stores_blobs(self->stores),
         .registry = self->registry,
+        .policy = self->policy,
         .cadence = self->settings.cadence,
         .enqueue = self->settings.queued ? kedge_queued_enqueue : NULL,
         .enqueue_context = self->queued,
@@ -149,6 +156,7 @@ static void stop(kedge_function *self)
     kedge_backend_free(self->backend);
     kedge_queued_free(self->queued);
     kedge_registry_free(self->registry);
+    kedge_policy_free(self->policy);
     kedge_plugin_stop(self->plugin);
     kedge_stores_close(self->stores);
     kedge_auth_free(self->auth);

@@ -88,6 +88,22 @@ static kedge_status read_claim_bytes(kedge_settings *settings, kedge_error *erro
     return KEDGE_OK;
 }
 
+/* `value` is a JSON object, or names a file of the package with one; NULL: neither. */
+static kedge_status read_text(const kedge_allocator *allocator, const char *value, char **text,
+                              kedge_error *error)
+{
+    if (value == NULL) return KEDGE_OK;
+    if (value[0] == '{') {
+        *text = kedge_copy_text(allocator, kedge_bytes_of(value));
+        return *text == NULL ? kedge_fail_no_memory(error) : KEDGE_OK;
+    }
+    char *path = kedge_settings_file(allocator, value);
+    if (path == NULL) return kedge_fail_no_memory(error);
+    kedge_status status = kedge_file_read(allocator, path, text, error);
+    kedge_release(allocator, path);
+    return status;
+}
+
 static kedge_status read_key_set(const kedge_allocator *allocator, kedge_settings *settings,
                                  kedge_error *error)
 {
@@ -101,16 +117,7 @@ static kedge_status read_key_set(const kedge_allocator *allocator, kedge_setting
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "setting-missing",
                           "KEDGE_JWKS, KEDGE_ISSUER and KEDGE_AUDIENCE go together");
     }
-    if (jwks == NULL) return KEDGE_OK;
-    if (jwks[0] == '{') {
-        settings->jwks = kedge_copy_text(allocator, kedge_bytes_of(jwks));
-        return settings->jwks == NULL ? kedge_fail_no_memory(error) : KEDGE_OK;
-    }
-    char *path = kedge_settings_file(allocator, jwks);
-    if (path == NULL) return kedge_fail_no_memory(error);
-    kedge_status status = kedge_file_read(allocator, path, &settings->jwks, error);
-    kedge_release(allocator, path);
-    return status;
+    return read_text(allocator, jwks, &settings->jwks, error);
 }
 
 static kedge_status read_origins(const kedge_allocator *allocator, kedge_settings *settings,
@@ -159,6 +166,8 @@ kedge_status kedge_settings_read(const kedge_allocator *allocator, kedge_setting
     if (status == KEDGE_OK) status = read_origins(allocator, &read, error);
     if (status == KEDGE_OK) status = read_key_set(allocator, &read, error);
     read.builtins = variable("KEDGE_BUILTINS");
+    if (status == KEDGE_OK)
+        status = read_text(allocator, variable("KEDGE_POLICY"), &read.policy, error);
     if (status == KEDGE_OK && mutators != NULL) {
         read.mutators = kedge_settings_file(allocator, mutators);
         if (read.mutators == NULL) status = kedge_fail_no_memory(error);
@@ -175,6 +184,7 @@ kedge_status kedge_settings_read(const kedge_allocator *allocator, kedge_setting
 void kedge_settings_free(const kedge_allocator *allocator, kedge_settings *settings)
 {
     kedge_release(allocator, settings->jwks);
+    kedge_release(allocator, settings->policy);
     kedge_release(allocator, settings->mutators);
     kedge_release(allocator, settings->origin_text);
     *settings = (kedge_settings){.queued = false};

@@ -15,6 +15,8 @@
  *   KEDGE_ALGORITHMS             accepted signatures
  *   KEDGE_ORIGINS                web origins that may read responses, with commas between
  *   KEDGE_MUTATORS               the app's plugin library in the package
+ *   KEDGE_POLICY                 which role may call which mutators: its text, or a file in the
+ *                                package
  *   KEDGE_LOG_LEVEL              error, warning, info (default) or debug
  *   KEDGE_COST_HEADER            no (default) or yes: responses tell what they cost
  *
@@ -45,6 +47,7 @@ typedef struct kedge_settings {
     const char *algorithms;
     char *mutators;       /* path */
     const char *builtins; /* as --builtins of kedge-server; NULL: all */
+    char *policy;         /* text; NULL: each role may call all */
     char *origin_text;
     kedge_cors_origins origins; /* borrow from origin_text */
     kedge_logger_level log_level;

@@ -283,12 +283,28 @@ class Edges(LambdaCase):
                                  ({"KEDGE_ISSUER": ""}, "KEDGE_ISSUER"), ({"KEDGE_JWKS": "none.json"}, "none.json"),
                                  ({"KEDGE_JWKS": "{}"}, "JWKS"), ({"KEDGE_CADENCE": "x"}, "KEDGE_CADENCE"),
                                  ({"KEDGE_LOG_LEVEL": "x"}, "KEDGE_LOG_LEVEL"), ({"KEDGE_CLAIM_BYTES": "0"}, "KEDGE_CLAIM_BYTES"),
-                                 ({"KEDGE_TABLE": "t"}, "KEDGE_TABLE"), ({"KEDGE_MUTATORS": "none.so"}, "none.so")]:
+                                 ({"KEDGE_TABLE": "t"}, "KEDGE_TABLE"), ({"KEDGE_MUTATORS": "none.so"}, "none.so"),
+                                 ({"KEDGE_POLICY": "none.json"}, "none.json"), ({"KEDGE_POLICY": "{}"}, "KEDGE_POLICY")]:
             failed, error = self.start(**variables).invoke(http_event("GET", "/v1/health"))
             self.assertTrue(failed, variables)
             if not RIE:
                 self.assertTrue(error["errorType"].startswith("Init."), error)
                 self.assertIn(named, error["errorMessage"], variables)
+
+    def test_the_policy_is_a_text_or_a_file_of_the_package(self):
+        policy = json.dumps({"roles": {"editor": ["kedge.put"]}, "default": []})
+        (pathlib.Path(self.root.name) / "policy.json").write_text(policy)
+        for given in (policy, "policy.json"):
+            function = self.start(KEDGE_POLICY=given, LAMBDA_TASK_ROOT=self.root.name)
+            self.project(function)
+            codes = {}
+            for role in ("editor", "viewer"):
+                caller = Caller(function, self.keys.token(sub=role, role=role))
+                client = role + given[:1].replace("{", "t")
+                self.assertEqual(caller.ask("POST", "/push", push_body(client, [put("n1", 1)])).status, 200)
+                codes[role] = caller.ask("GET", f"/clients/{client}/mutations/1").json.get("code", "")
+            self.assertEqual(codes, {"editor": "", "viewer": "mutator-not-allowed"})
+            function.stop()
 
     @unittest.skipIf(RIE, "the emulator freezes by itself")
     def test_a_frozen_process_goes_on(self):

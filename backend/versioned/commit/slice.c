@@ -182,15 +182,21 @@ static kedge_status check_sender(kedge_slice *slice, const kedge_push_mutation *
                                  kedge_version_mutation *mutation, bool *rejected,
                                  kedge_error *error)
 {
-    char message[160];
-    const kedge_registry *registry = slice->project->backend->options.registry;
-    const char *forbidden = kedge_registry_forbidden(registry, pushed->name, mutation->args);
-    bool reads_only = strcmp(sender_of(slice, pushed)->identity->role, ROLE_READER) == 0 &&
-                      !kedge_bytes_equal_text(pushed->name, "kedge.noop");
-    *rejected = reads_only || forbidden != NULL;
+    char message[KEDGE_POLICY_MESSAGE_SIZE];
+    const kedge_backend_options *options = &slice->project->backend->options;
+    const char *role = sender_of(slice, pushed)->identity->role;
+    const char *forbidden =
+        kedge_registry_forbidden(options->registry, pushed->name, mutation->args);
+    bool reads_only =
+        strcmp(role, ROLE_READER) == 0 && !kedge_bytes_equal_text(pushed->name, "kedge.noop");
+    bool refused =
+        !reads_only && forbidden == NULL &&
+        kedge_policy_refuses(options->policy, role, pushed->name, mutation->args, message);
+    *rejected = reads_only || forbidden != NULL || refused;
     if (reads_only)
         return keep_rejection(slice, mutation, "not-allowed",
                               "the role " ROLE_READER " changes nothing", error);
+    if (refused) return keep_rejection(slice, mutation, KEDGE_POLICY_REJECTION, message, error);
     if (forbidden == NULL) return KEDGE_OK;
     snprintf(message, sizeof message, "this server does not take the built-in mutator %s",
              forbidden);

@@ -138,14 +138,15 @@ static kedge_status check_range(const rebasing *work, kedge_error *error)
 
 /* ---- gathering ---- */
 
-/* Args that were not kept. */
-static const char *malformed_code(const kedge_version_mutation *mutation)
+/* What stays rejected: args that were not kept; and what the policy has refused to its user, since
+ * a rebase has the role of another one. */
+static const char *lasting_code(const kedge_version_mutation *mutation)
 {
     static const char *const codes[] = {"mutation-invalid", "args-invalid", "args-too-large"};
-    if (mutation->outcome != KEDGE_MUTATION_REJECTED ||
-        !kedge_bytes_equal_text(mutation->args, "null")) {
-        return NULL;
-    }
+    if (mutation->outcome != KEDGE_MUTATION_REJECTED) return NULL;
+    if (kedge_bytes_equal_text(mutation->code, KEDGE_POLICY_REJECTION))
+        return KEDGE_POLICY_REJECTION;
+    if (!kedge_bytes_equal_text(mutation->args, "null")) return NULL;
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         if (kedge_bytes_equal_text(mutation->code, codes[i])) return codes[i];
     }
@@ -203,7 +204,7 @@ static kedge_status take(rebasing *work, int64_t version, const kedge_version_mu
                                     .origin_client =
                                         renumbered ? mutation->origin_client : mutation->client,
                                     .origin_id = renumbered ? mutation->origin_id : mutation->id,
-                                    .invalid_code = malformed_code(mutation)};
+                                    .invalid_code = lasting_code(mutation)};
     memcpy(pushed->digest, mutation->digest, sizeof pushed->digest);
     if (pushed->invalid_code != NULL) {
         snprintf(pushed->invalid_message, sizeof pushed->invalid_message, "%.*s",
