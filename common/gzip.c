@@ -28,14 +28,14 @@ static void release_for_zlib(voidpf opaque, voidpf block)
     kedge_release(opaque, block);
 }
 
-static z_stream stream_for(const kedge_buffer *out)
+static z_stream stream_with(const kedge_allocator *allocator)
 {
     z_stream stream;
     memset(&stream, 0, sizeof stream);
     stream.zalloc = allocate_for_zlib;
     stream.zfree = release_for_zlib;
     /* zlib's opaque pointer is not const; the functions above only read through it. */
-    memcpy(&stream.opaque, &out->allocator, sizeof stream.opaque);
+    memcpy(&stream.opaque, &allocator, sizeof stream.opaque);
     return stream;
 }
 
@@ -64,36 +64,45 @@ static int memory_for(int window)
     return window - 6 < MEMORY_MAX ? window - 6 : MEMORY_MAX;
 }
 
-static int deflate_all(z_stream *stream, kedge_bytes plain, kedge_buffer *out)
+/* `flush`: Z_FINISH, which ends with Z_STREAM_END, or Z_SYNC_FLUSH, which ends with Z_OK. */
+static int deflate_all(z_stream *stream, kedge_bytes plain, int flush, kedge_buffer *out)
 {
     int result = Z_OK;
+    bool flushed = false;
     size_t part = plain.size < OUTPUT_PART / 2 ? plain.size + LOOKAHEAD : OUTPUT_PART;
-    while (result == Z_OK) {
+    while (result == Z_OK && !flushed) {
         feed(stream, &plain);
         char *room = kedge_buffer_reserve(out, part);
         if (room == NULL) return Z_MEM_ERROR;
         stream->next_out = (Bytef *)room;
         stream->avail_out = (uInt)part;
-        result = deflate(stream, plain.size == 0 ? Z_FINISH : Z_NO_FLUSH);
+        result = deflate(stream, plain.size == 0 ? flush : Z_NO_FLUSH);
         out->size += part - stream->avail_out;
+        /* Room that is left over after a flush says that it is complete. */
+        flushed = flush == Z_SYNC_FLUSH && plain.size == 0 && stream->avail_out > 0;
     }
     return result;
+}
+
+static void head_for(gz_header *header)
+{
+    memset(header, 0, sizeof *header);
+    header->os = UNKNOWN_SYSTEM; /* the same bytes on every system */
 }
 
 static kedge_status compress_at(int level, kedge_bytes plain, kedge_buffer *out, kedge_error *error)
 {
     size_t start = out->size;
-    z_stream stream = stream_for(out);
+    z_stream stream = stream_with(out->allocator);
     gz_header header;
-    memset(&header, 0, sizeof header);
-    header.os = UNKNOWN_SYSTEM; /* the same bytes on every system */
+    head_for(&header);
 
     int window = window_for(plain.size);
     int result = deflateInit2(&stream, level, Z_DEFLATED, window + GZIP_FORMAT, memory_for(window),
                               Z_DEFAULT_STRATEGY);
     if (result != Z_OK) return kedge_fail_no_memory(error);
     deflateSetHeader(&stream, &header);
-    result = deflate_all(&stream, plain, out);
+    result = deflate_all(&stream, plain, Z_FINISH, out);
     deflateEnd(&stream);
     if (result != Z_STREAM_END) {
         kedge_buffer_truncate(out, start);
@@ -111,6 +120,46 @@ kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error
 kedge_status kedge_gzip_quick(kedge_bytes plain, kedge_buffer *out, kedge_error *error)
 {
     return compress_at(Z_BEST_SPEED, plain, out, error);
+}
+
+/* ---- a stream ---- */
+
+struct kedge_gzip_stream {
+    const kedge_allocator *allocator;
+    z_stream stream;
+    gz_header header;
+};
+
+kedge_gzip_stream *kedge_gzip_stream_new(const kedge_allocator *allocator)
+{
+    kedge_gzip_stream *made = kedge_allocate(allocator, sizeof *made);
+    if (made == NULL) return NULL;
+    made->allocator = allocator;
+    made->stream = stream_with(allocator);
+    head_for(&made->header);
+    if (deflateInit2(&made->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_MAX + GZIP_FORMAT,
+                     MEMORY_MAX, Z_DEFAULT_STRATEGY) != Z_OK) {
+        kedge_release(allocator, made);
+        return NULL;
+    }
+    deflateSetHeader(&made->stream, &made->header);
+    return made;
+}
+
+void kedge_gzip_stream_free(kedge_gzip_stream *stream)
+{
+    if (stream == NULL) return;
+    deflateEnd(&stream->stream);
+    kedge_release(stream->allocator, stream);
+}
+
+kedge_status kedge_gzip_stream_write(kedge_gzip_stream *stream, kedge_bytes plain, bool last,
+                                     kedge_buffer *out, kedge_error *error)
+{
+    int result = deflate_all(&stream->stream, plain, last ? Z_FINISH : Z_SYNC_FLUSH, out);
+    if (result != (last ? Z_STREAM_END : Z_OK)) return kedge_fail_no_memory(error);
+    kedge_buffer_append(out, "", 0);
+    return kedge_buffer_status(out, error);
 }
 
 /* Until the end of the stream, or `size_max` bytes and one more that did not
@@ -146,7 +195,7 @@ kedge_status kedge_gunzip(kedge_bytes compressed, size_t size_max, kedge_buffer 
 {
     size_t start = out->size;
     size_t compressed_size = compressed.size;
-    z_stream stream = stream_for(out);
+    z_stream stream = stream_with(out->allocator);
     if (inflateInit2(&stream, WINDOW_MAX + GZIP_FORMAT) != Z_OK) return kedge_fail_no_memory(error);
     int result = inflate_all(&stream, &compressed, size_max, out);
     bool trailing = result == Z_STREAM_END && (stream.avail_in > 0 || compressed.size > 0);

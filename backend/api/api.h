@@ -21,11 +21,25 @@ typedef struct kedge_api_request {
     kedge_bytes body; /* content encoding removed; at most KEDGE_LIMIT_PUSH_BYTES, or its prefix */
     bool body_truncated; /* the body was longer than that */
     bool accepts_gzip;
+    bool takes_parts;  /* the response may have a rest */
     kedge_bytes range; /* the Range header, or empty */
     const kedge_identity *identity;
 } kedge_api_request;
 
-typedef struct kedge_api_response {
+typedef struct kedge_api_response kedge_api_response;
+
+/* What of a large response is not written yet. It holds no version in memory, only what names it
+ * and where the next part begins. */
+typedef struct kedge_api_rest {
+    void *context; /* NULL: nothing; the body is whole */
+    /* Appends at least one byte to the body, and ends behind the piece with which it has more than
+     * `most`. KEDGE_DONE: that was the end of it. */
+    kedge_status (*write)(void *context, size_t most, kedge_api_response *response,
+                          kedge_error *error);
+    void (*free)(void *context);
+} kedge_api_rest;
+
+struct kedge_api_response {
     int status;
     const char *content_type;                  /* static storage */
     const char *content_encoding;              /* static storage, or NULL */
@@ -43,13 +57,22 @@ typedef struct kedge_api_response {
     /* What the port calls of this thread would cost on AWS, when the ports stand behind a meter
      * (backend/ports/meter.h); what `later` took is not in it. */
     kedge_cost cost;
-} kedge_api_response;
+    kedge_api_rest rest; /* the body is a beginning, when the request takes parts */
+};
+
+#define KEDGE_API_PART_BYTES 524288 /* of a response; the last piece of a part may be over it */
 
 /* Handles every request of docs/reference/wire.md but events, health and metrics, which belong to
  * front ends. Always fills `response` (an internal failure is a problem document of its own). The
  * caller initializes `response->body` as an empty buffer. */
 void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *request,
                           kedge_api_response *response);
+
+/* Appends the next part to the body of a response with a rest. When that was the last, it has no
+ * rest any more; nor after a failure, which is the response's cause then, too: the status may have
+ * been sent, and so the front end must cut what it sends. Any thread, one after the other. */
+kedge_status kedge_api_go_on(kedge_api_response *response, size_t most, kedge_error *error);
+void kedge_api_rest_free(kedge_api_response *response);
 
 /* Writes a problem document; front ends use it for failures of their own. */
 void kedge_api_problem(kedge_api_response *response, int status, const char *code,

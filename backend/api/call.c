@@ -16,6 +16,7 @@
 void kedge_api_problem(kedge_api_response *response, int status, const char *code,
                        const char *detail)
 {
+    kedge_api_rest_free(response);
     response->status = status;
     response->content_type = KEDGE_WIRE_PROBLEM_TYPE;
     response->content_encoding = NULL;

@@ -213,8 +213,8 @@ kedge_api_damage_mark kedge_api_damage_now(const kedge_api_damage *damage);
 void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark);
 /* Reports the noted items to the front end, for its log and metrics, and in `told` to the client.
  * Call it last: nothing may be noted after it. */
-kedge_status kedge_api_damage_tell(kedge_api_call *call, kedge_api_damage *damage,
-                                   kedge_wire_damaged *told);
+kedge_status kedge_api_damage_tell(kedge_api_response *response, kedge_api_damage *damage,
+                                   kedge_wire_damaged *told, kedge_error *error);
 
 /* ---- a cursor over a state (state_cursor.c) ---- */
 
@@ -229,6 +229,7 @@ typedef struct kedge_api_cursor {
     /* notes collections that cannot be read, which are skipped; NULL: such a collection ends the
      * cursor with its error */
     kedge_api_damage *damage;
+    bool begun; /* items of the collection were given before: that it is lost now ends the cursor */
 } kedge_api_cursor;
 
 kedge_api_cursor kedge_api_cursor_from_start(kedge_state *state);
@@ -238,6 +239,54 @@ kedge_api_cursor kedge_api_cursor_behind(kedge_state *state, kedge_bytes collect
  * body. */
 kedge_status kedge_api_cursor_next(kedge_api_cursor *cursor, kedge_bytes *collection,
                                    kedge_entry *entry, kedge_error *error);
+
+/* ---- responses in parts (rest.c) ---- */
+
+/* A version that the parts of a response are made of. Nothing of it is held in memory, and nothing
+ * keeps it from being removed. */
+typedef struct kedge_api_pin {
+    kedge_backend *backend;
+    char *names;
+    kedge_project_ref ref;
+    int64_t number;
+    char lineage[KEDGE_LINEAGE_HEX];
+} kedge_api_pin;
+
+/* To be freed, also after a failure. */
+kedge_status kedge_api_pin_make(const kedge_api_call *call, const kedge_version *version,
+                                kedge_api_pin *pin, kedge_error *error);
+void kedge_api_pin_free(kedge_api_pin *pin);
+/* Its state, from memory or loaded. KEDGE_UNAVAILABLE "version-gone": it was removed. */
+kedge_status kedge_api_pin_open(const kedge_api_pin *pin, kedge_state **state, kedge_error *error);
+/* Whether it is still kept: before something that is missing is taken for lost. */
+kedge_status kedge_api_pin_check(const kedge_api_pin *pin, kedge_error *error);
+
+/* ---- the patch of a pull (patch.c) ---- */
+
+typedef struct kedge_api_patch {
+    kedge_json_writer writer;
+    kedge_state *state; /* of the head */
+    bool native;
+    kedge_buffer scratch;
+    kedge_api_damage damage;
+    kedge_error *error;
+    /* The last item of a walk; borrowed from the state. */
+    kedge_bytes collection;
+    kedge_bytes id;
+} kedge_api_patch;
+
+/* Each walk ends behind the operation with which the buffer has more than `limit` bytes: KEDGE_OK.
+ * KEDGE_DONE: none are left. Nothing is written of an item whose body is lost. */
+kedge_status kedge_api_patch_items(kedge_api_patch *patch, kedge_api_cursor *cursor, size_t limit);
+/* The changes from operation `*at` on, 0 at first. */
+kedge_status kedge_api_patch_changes(kedge_api_patch *patch, const kedge_changes *changes,
+                                     size_t *at, size_t limit);
+/* After a walk that was not done: leaves the rest of a Replicache client's patch, and the end of
+ * the response, to the next parts. KEDGE_LIMIT_EXCEEDED: the response would be too large. */
+kedge_status kedge_api_patch_leave_items(kedge_api_call *call, kedge_api_patch *patch,
+                                         const kedge_api_cursor *cursor);
+kedge_status kedge_api_patch_leave_changes(kedge_api_call *call, kedge_api_patch *patch,
+                                           int64_t from, const kedge_changes *changes, size_t at);
 
 /* ---- reading a request's body (call.c) ---- */
 

@@ -61,15 +61,15 @@ static kedge_bytes end_list(kedge_buffer *list)
     return kedge_buffer_bytes(list);
 }
 
-kedge_status kedge_api_damage_tell(kedge_api_call *call, kedge_api_damage *damage,
-                                   kedge_wire_damaged *told)
+kedge_status kedge_api_damage_tell(kedge_api_response *response, kedge_api_damage *damage,
+                                   kedge_wire_damaged *told, kedge_error *error)
 {
     *told = (kedge_wire_damaged){.count = damage->count};
     if (damage->count == 0) return KEDGE_OK;
-    call->response->damaged_items = damage->count;
-    call->response->cause = damage->cause;
+    response->damaged_items = damage->count;
+    response->cause = damage->cause;
     told->keys = end_list(&damage->keys);
     told->collections = end_list(&damage->collections);
     bool fine = !damage->keys.no_memory && !damage->collections.no_memory && !damage->key.no_memory;
-    return fine ? KEDGE_OK : kedge_fail_no_memory(&call->error);
+    return fine ? KEDGE_OK : kedge_fail_no_memory(error);
 }

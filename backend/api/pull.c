@@ -20,14 +20,11 @@ typedef struct pull_response {
     kedge_api_call *call;
     const kedge_wire_pull_request *request;
     const kedge_version *head;
-    kedge_state *state; /* of the head */
-    int64_t from;       /* 0: from nothing */
+    int64_t from; /* 0: from nothing */
     bool lost;
     bool anew;
     bool snapshot;
-    kedge_json_writer writer;
-    kedge_buffer scratch;
-    kedge_api_damage damage;
+    kedge_api_patch patch;
 } pull_response;
 
 /* ---- the request ---- */
@@ -82,89 +79,50 @@ static int64_t order_of_response(const pull_response *response)
 
 /* ---- the patch ---- */
 
-/* An item whose body is lost is left out: what the client has of it stays. */
-static kedge_status write_put(pull_response *response, kedge_bytes collection,
-                              const kedge_entry *entry)
+/* KEDGE_LIMIT_EXCEEDED: longer than a response may be, or, when it is native, than a pull has. */
+static kedge_status write_everything(pull_response *response)
 {
-    size_t start = response->writer.buffer->size;
-    bool comma = response->writer.comma;
-    kedge_wire_operation_begin(&response->writer, KEDGE_WIRE_PATCH_PUT, collection, entry->id,
-                               &response->scratch);
-    kedge_status status =
-        kedge_api_write_value(&response->writer, response->state, collection, entry,
-                              response->request->native, &response->call->error);
-    kedge_json_end_object(&response->writer);
-    if (status != KEDGE_CORRUPT) return status;
-    kedge_buffer_truncate(response->writer.buffer, start);
-    response->writer.comma = comma;
-    kedge_api_damage_item(&response->damage, collection, entry->id, &response->call->error);
-    return KEDGE_OK;
-}
-
-/* KEDGE_LIMIT_EXCEEDED: longer than `most`. */
-static kedge_status write_everything(pull_response *response, size_t most)
-{
-    kedge_bytes collection;
-    kedge_entry entry;
-    size_t start = response->writer.buffer->size;
-    kedge_api_cursor cursor = kedge_api_cursor_from_start(response->state);
-    cursor.damage = &response->damage;
+    kedge_api_patch *patch = &response->patch;
+    size_t start = patch->writer.buffer->size;
+    size_t most = patch->native ? KEDGE_API_INLINE_PULL_BYTES : KEDGE_API_PART_BYTES;
+    kedge_api_cursor cursor = kedge_api_cursor_from_start(patch->state);
+    cursor.damage = &patch->damage;
     kedge_bytes none = {NULL, 0};
-    kedge_wire_operation_begin(&response->writer, KEDGE_WIRE_PATCH_CLEAR, none, none,
-                               &response->scratch);
-    kedge_json_end_object(&response->writer);
-    for (;;) {
-        kedge_status status =
-            kedge_api_cursor_next(&cursor, &collection, &entry, &response->call->error);
-        if (status == KEDGE_DONE) return KEDGE_OK;
-        if (status == KEDGE_OK) status = write_put(response, collection, &entry);
-        if (status != KEDGE_OK) return status;
-        if (response->writer.buffer->size - start > most) return KEDGE_LIMIT_EXCEEDED;
-    }
+    kedge_wire_operation_begin(&patch->writer, KEDGE_WIRE_PATCH_CLEAR, none, none, &patch->scratch);
+    kedge_json_end_object(&patch->writer);
+    kedge_status status = kedge_api_patch_items(patch, &cursor, start + most);
+    if (status == KEDGE_DONE) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    if (patch->native) return KEDGE_LIMIT_EXCEEDED;
+    return kedge_api_patch_leave_items(response->call, patch, &cursor);
 }
 
-static kedge_status write_changes(pull_response *response, const kedge_changes *changes,
-                                  size_t most)
-{
-    size_t start = response->writer.buffer->size;
-    kedge_bytes record = response->head->project_record;
-    kedge_status status = KEDGE_OK;
-    if (changes->project_changed) {
-        kedge_entry entry = {.size = (int64_t)record.size, .body = record};
-        status = write_put(response, (kedge_bytes){NULL, 0}, &entry);
-    }
-    for (size_t at = 0; status == KEDGE_OK && at < changes->count; at++) {
-        const kedge_version_change *change = &changes->changes[at];
-        if (change->deleted) {
-            kedge_wire_operation_begin(&response->writer, KEDGE_WIRE_PATCH_DELETE,
-                                       change->collection, change->entry.id, &response->scratch);
-            kedge_json_end_object(&response->writer);
-        } else {
-            status = write_put(response, change->collection, &change->entry);
-        }
-        if (response->writer.buffer->size - start > most) return KEDGE_LIMIT_EXCEEDED;
-    }
-    return status;
-}
-
-/* KEDGE_NOT_FOUND: the versions in between are gone, KEDGE_CORRUPT: one of them is damaged. */
+/* KEDGE_NOT_FOUND: the versions in between are gone, KEDGE_CORRUPT: one of them is damaged,
+ * KEDGE_LIMIT_EXCEEDED as above. */
 static kedge_status write_delta(pull_response *response, size_t most)
 {
+    kedge_api_patch *patch = &response->patch;
     kedge_changes changes = {.count = 0};
+    size_t at = 0;
     kedge_status status =
-        kedge_state_changes(response->state, response->from, &changes, &response->call->error);
+        kedge_state_changes(patch->state, response->from, &changes, &response->call->error);
     if (status != KEDGE_OK) return status;
-    status = write_changes(response, &changes, most);
+    status = kedge_api_patch_changes(patch, &changes, &at, patch->writer.buffer->size + most);
+    if (status == KEDGE_OK) {
+        status = patch->native ? KEDGE_LIMIT_EXCEEDED
+                               : kedge_api_patch_leave_changes(response->call, patch,
+                                                               response->from, &changes, at);
+    }
     kedge_changes_free(&changes);
-    return status;
+    return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
 /* Discards the part of a patch that was written. */
 static void restart_patch(pull_response *response, size_t start)
 {
-    kedge_buffer_truncate(response->writer.buffer, start);
-    response->writer.comma = false;
-    kedge_api_damage_back(&response->damage, (kedge_api_damage_mark){.count = 0});
+    kedge_buffer_truncate(response->patch.writer.buffer, start);
+    response->patch.writer.comma = false;
+    kedge_api_damage_back(&response->patch.damage, (kedge_api_damage_mark){.count = 0});
 }
 
 static size_t native_delta_bytes_max(const kedge_backend_options *options)
@@ -179,7 +137,7 @@ static kedge_status fill_patch(pull_response *response)
 {
     const kedge_backend_options *options = &response->call->project.backend->options;
     bool native = response->request->native;
-    size_t start = response->writer.buffer->size;
+    size_t start = response->patch.writer.buffer->size;
     if (response->from == response->head->number && !response->lost &&
         !is_first(response->request)) {
         return KEDGE_OK;
@@ -187,14 +145,13 @@ static kedge_status fill_patch(pull_response *response)
     kedge_status status = KEDGE_NOT_FOUND;
     if (!response->lost && !is_first(response->request)) {
         status = write_delta(response,
-                             native ? native_delta_bytes_max(options) : KEDGE_API_ANSWER_BYTES_MAX);
+                             native ? native_delta_bytes_max(options) : KEDGE_API_DELTA_BYTES_MAX);
     }
     bool gone = status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT;
     if (gone || (native && status == KEDGE_LIMIT_EXCEEDED)) {
         restart_patch(response, start);
         response->from = 0;
-        status = write_everything(response, native ? KEDGE_API_INLINE_PULL_BYTES
-                                                   : KEDGE_API_ANSWER_BYTES_MAX);
+        status = write_everything(response);
     }
     if (native && status == KEDGE_LIMIT_EXCEEDED) {
         restart_patch(response, start);
@@ -225,7 +182,7 @@ static kedge_status write_client(void *context, kedge_bytes client, int64_t lmid
     bool own = false;
     kedge_status status = is_of_caller(response, client, &own, error);
     if (status != KEDGE_OK || !own) return status;
-    kedge_wire_pull_response_client(&response->writer, client, lmid);
+    kedge_wire_pull_response_client(&response->patch.writer, client, lmid);
     return KEDGE_OK;
 }
 
@@ -304,7 +261,7 @@ static kedge_status write_native(pull_response *response, const kedge_wire_damag
     kedge_wire_pull_response native = {
         .outcomes = kedge_wire_outcomes_make(response->call->allocator), .damaged = *damaged};
     kedge_status status = fill_native(response, &native);
-    if (status == KEDGE_OK) kedge_wire_pull_response_native(&response->writer, &native);
+    if (status == KEDGE_OK) kedge_wire_pull_response_native(&response->patch.writer, &native);
     kedge_wire_outcomes_free(&native.outcomes);
     return status;
 }
@@ -321,16 +278,19 @@ static kedge_wire_cookie cookie_of(const pull_response *response)
 
 static kedge_status write_response(pull_response *response)
 {
-    kedge_json_writer *writer = &response->writer;
+    kedge_json_writer *writer = &response->patch.writer;
     kedge_wire_cookie cookie = cookie_of(response);
     kedge_wire_damaged damaged;
     kedge_wire_pull_response_begin(writer, &cookie);
     kedge_status status = write_clients(response);
     kedge_wire_pull_response_patch_begin(writer);
     if (status == KEDGE_OK) status = fill_patch(response);
+    if (response->call->response->rest.context != NULL) return status;
     kedge_wire_pull_response_patch_end(writer);
-    if (status == KEDGE_OK)
-        status = kedge_api_damage_tell(response->call, &response->damage, &damaged);
+    if (status == KEDGE_OK) {
+        status = kedge_api_damage_tell(response->call->response, &response->patch.damage, &damaged,
+                                       &response->call->error);
+    }
     if (status == KEDGE_OK && response->request->native) status = write_native(response, &damaged);
     kedge_wire_pull_response_end(writer);
     return status;
@@ -348,10 +308,11 @@ static void respond_pull(pull_response *response)
         return;
     }
     if (status == KEDGE_OK) {
-        status = kedge_state_open(&call->project, response->head, &response->state, &call->error);
+        status =
+            kedge_state_open(&call->project, response->head, &response->patch.state, &call->error);
     }
     if (status == KEDGE_OK) status = write_response(response);
-    if (response->state != NULL) kedge_state_close(response->state);
+    if (response->patch.state != NULL) kedge_state_close(response->patch.state);
     if (status == KEDGE_LIMIT_EXCEEDED) {
         kedge_api_refuse_too_large(call);
     } else if (status != KEDGE_OK) {
@@ -369,12 +330,14 @@ void kedge_api_pull(kedge_api_call *call)
     }
     pull_response response = {.call = call,
                               .request = &request,
-                              .writer = kedge_json_write(&call->response->body),
-                              .scratch = kedge_buffer_make(call->allocator),
-                              .damage = kedge_api_damage_make(call->allocator)};
+                              .patch = {.writer = kedge_json_write(&call->response->body),
+                                        .native = request.native,
+                                        .scratch = kedge_buffer_make(call->allocator),
+                                        .damage = kedge_api_damage_make(call->allocator),
+                                        .error = &call->error}};
     if (!kedge_api_open_head(call, &response.head)) return;
     respond_pull(&response);
     kedge_version_release(response.head);
-    kedge_buffer_free(&response.scratch);
-    kedge_api_damage_free(&response.damage);
+    kedge_buffer_free(&response.patch.scratch);
+    kedge_api_damage_free(&response.patch.damage);
 }

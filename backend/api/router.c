@@ -277,8 +277,12 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
     response->retry_after_s = 0;
     response->content_range[0] = '\0';
     response->damaged_items = 0;
+    response->rest = (kedge_api_rest){.context = NULL};
     kedge_cost before = kedge_meter_of_thread();
     respond(&call);
     kedge_cost after = kedge_meter_of_thread();
     response->cost = kedge_cost_minus(&after, &before);
+    if (response->rest.context == NULL || request->takes_parts) return;
+    kedge_status status = kedge_api_go_on(response, SIZE_MAX, &call.error);
+    if (status != KEDGE_OK) kedge_api_fail(&call, status);
 }

@@ -125,7 +125,8 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
     if (status == KEDGE_OK) status = check_whole(call, &damage, &call->error);
     kedge_wire_damaged damaged = {.count = 0};
     kedge_bytes next = kedge_buffer_bytes(&page.last);
-    if (status == KEDGE_OK) status = kedge_api_damage_tell(call, &damage, &damaged);
+    if (status == KEDGE_OK)
+        status = kedge_api_damage_tell(call->response, &damage, &damaged, &call->error);
     kedge_wire_page_response_end(&writer, page.full ? &next : NULL, &damaged);
     if (status == KEDGE_OK) status = kedge_buffer_status(&page.last, &call->error);
     kedge_buffer_free(&page.last);

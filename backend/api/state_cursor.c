@@ -41,7 +41,7 @@ static kedge_status next_item(kedge_api_cursor *cursor, kedge_bytes *collection,
             cursor->after = entry->id;
             return KEDGE_OK;
         }
-        if (status == KEDGE_CORRUPT && cursor->damage != NULL) {
+        if (status == KEDGE_CORRUPT && cursor->damage != NULL && !cursor->begun) {
             kedge_api_damage_collection(cursor->damage, name,
                                         cursor->version->collections[cursor->collection].items,
                                         error);
@@ -50,6 +50,7 @@ static kedge_status next_item(kedge_api_cursor *cursor, kedge_bytes *collection,
         }
         cursor->collection++;
         cursor->from_start = true;
+        cursor->begun = false;
     }
     return KEDGE_DONE;
 }

@@ -48,9 +48,73 @@ bool kedge_body_accepts_gzip(const char *accept_encoding)
     return first >= '1' && first <= '9';
 }
 
+/* ---- packing in parts ---- */
+
+typedef struct packed_rest {
+    const kedge_allocator *allocator;
+    kedge_api_rest plain;
+    kedge_gzip_stream *stream;
+} packed_rest;
+
+static void free_packed(void *context)
+{
+    packed_rest *rest = context;
+    if (rest->plain.context) rest->plain.free(rest->plain.context);
+    kedge_gzip_stream_free(rest->stream);
+    kedge_release(rest->allocator, rest);
+}
+
+/* The plain part stands in the response while it is made. */
+static kedge_status write_packed(void *context, size_t most, kedge_api_response *response,
+                                 kedge_error *error)
+{
+    packed_rest *rest = context;
+    kedge_buffer packed = response->body;
+    response->body = kedge_buffer_make(packed.allocator);
+    kedge_status status = rest->plain.write(rest->plain.context, most, response, error);
+    bool last = status == KEDGE_DONE;
+    kedge_buffer plain = response->body;
+    response->body = packed;
+    if (status == KEDGE_OK || last) {
+        kedge_status written = kedge_buffer_status(&plain, error);
+        if (written == KEDGE_OK) {
+            written = kedge_gzip_stream_write(rest->stream, kedge_buffer_bytes(&plain), last,
+                                              &response->body, error);
+        }
+        if (written != KEDGE_OK) status = written;
+    }
+    kedge_buffer_free(&plain);
+    return status;
+}
+
+/* Without memory the response stays as it is. */
+static void compress_in_parts(kedge_api_response *response)
+{
+    const kedge_allocator *allocator = response->body.allocator;
+    kedge_buffer packed = kedge_buffer_make(allocator);
+    packed_rest *rest = kedge_allocate(allocator, sizeof *rest);
+    kedge_gzip_stream *stream = rest ? kedge_gzip_stream_new(allocator) : NULL;
+    if (!stream || kedge_gzip_stream_write(stream, kedge_buffer_bytes(&response->body), false,
+                                           &packed, NULL) != KEDGE_OK) {
+        kedge_gzip_stream_free(stream);
+        kedge_buffer_free(&packed);
+        kedge_release(allocator, rest);
+        return;
+    }
+    *rest = (packed_rest){allocator, response->rest, stream};
+    response->rest = (kedge_api_rest){rest, write_packed, free_packed};
+    kedge_buffer_free(&response->body);
+    response->body = packed;
+    response->content_encoding = "gzip";
+}
+
 void kedge_body_compress(kedge_api_response *response)
 {
     if (response->content_encoding || response->body.size < COMPRESS_FROM_BYTES) return;
+    if (response->rest.context) {
+        compress_in_parts(response);
+        return;
+    }
     kedge_buffer packed = kedge_buffer_make(response->body.allocator);
     if (kedge_gzip(kedge_buffer_bytes(&response->body), &packed, NULL) == KEDGE_OK) {
         kedge_buffer_free(&response->body);

@@ -83,7 +83,11 @@ void kedge_response_log(kedge_logger *log, const kedge_response_line *answered)
     kedge_json_key(&line.json, "received_bytes");
     kedge_json_integer(&line.json, (int64_t)answered->received_bytes);
     kedge_json_key(&line.json, "answer_bytes");
-    kedge_json_integer(&line.json, (int64_t)response->body.size);
+    kedge_json_integer(&line.json, (int64_t)answered->answer_bytes);
+    if (answered->cut) {
+        kedge_json_key(&line.json, "cut");
+        kedge_json_boolean(&line.json, true);
+    }
     if (response->schema_version[0] != '\0') {
         kedge_json_key(&line.json, "schema");
         kedge_json_chars(&line.json, response->schema_version);

@@ -137,6 +137,8 @@ void kedge_exchange_free(kedge_exchange *exchange)
     if (atomic_load(&exchange->state) != KEDGE_EXCHANGE_RESPONDED) {
         atomic_fetch_add(&context->metrics.cut, 1);
     }
+    if (exchange->parts.used) kedge_exchange_log(exchange);
+    kedge_api_rest_free(&exchange->response);
     if (exchange->stream) kedge_event_stream_free(exchange->stream);
     kedge_exchange_let_go(exchange);
     kedge_budget_account_release(&exchange->account);
@@ -188,7 +190,9 @@ static struct MHD_Response *make_message(kedge_exchange *exchange)
 {
     kedge_buffer *body = &exchange->response.body;
     struct MHD_Response *message =
-        MHD_create_response_from_buffer(body->size, body->data, MHD_RESPMEM_PERSISTENT);
+        exchange->parts.used
+            ? kedge_exchange_respond_in_parts(exchange)
+            : MHD_create_response_from_buffer(body->size, body->data, MHD_RESPMEM_PERSISTENT);
     if (message) add_headers(exchange, message);
     return message;
 }

@@ -5,7 +5,8 @@
  *   checked    resumed: the epoll thread goes on with the budgets
  *   reading    the epoll thread collects the body, up to the limit
  *   working    a worker runs it; the connection is suspended
- *   answered   resumed: the epoll thread sends the response
+ *   answered   resumed: the epoll thread sends the response. Of one that is made in parts (parts.c)
+ *              it sends what there is, and the exchange works again for the next part
  *
  * An exchange is made with the request's first line and freed when the response was sent or the
  * connection broke. */
@@ -55,6 +56,18 @@ typedef struct kedge_exchange_context {
     atomic_int_fast64_t running; /* exchanges that live */
 } kedge_exchange_context;
 
+/* A response that is made in parts. */
+typedef struct kedge_parts {
+    bool used;
+    bool awaited; /* a worker has it, or had it until now */
+    bool failed;  /* the next part: the connection is cut */
+    bool ended;   /* all is sent */
+    size_t sent;  /* of this part */
+    size_t made_bytes;
+    int64_t asked_ms;
+    int64_t due_ms; /* by when the peer must have taken what it has got */
+} kedge_parts;
+
 typedef struct kedge_exchange {
     kedge_exchange_context *context;
     struct MHD_Connection *connection;
@@ -67,10 +80,11 @@ typedef struct kedge_exchange {
     size_t received;
     bool truncated;
     bool overloaded;
-    bool refused;    /* with its head: the response says so, and the body is dropped */
-    bool closes;     /* no other request is read from the connection */
-    bool decoded;    /* the body's content coding is removed */
-    bool recognized; /* the door has found its token good */
+    bool refused;     /* with its head: the response says so, and the body is dropped */
+    bool closes;      /* no other request is read from the connection */
+    bool decoded;     /* the body's content coding is removed */
+    bool takes_parts; /* the peer sees where a response without a length ends */
+    bool recognized;  /* the door has found its token good */
     struct kedge_exchange *behind; /* at the door */
     bool guest; /* the connection is counted as a stranger's, although there is an account */
     kedge_auth_result *who;       /* NULL: needs no token; gone when the workers are done with it */
@@ -81,6 +95,7 @@ typedef struct kedge_exchange {
     int64_t started_us;
     char request_id[KEDGE_REQUEST_ID_SIZE]; /* of one that was refused, and audited; otherwise "" */
     kedge_api_response response;
+    kedge_parts parts;
     kedge_event_stream *stream; /* the response is an event stream */
 } kedge_exchange;
 
@@ -112,6 +127,9 @@ void kedge_exchange_finish(kedge_exchange *exchange);
 void kedge_exchange_overload(kedge_exchange *exchange);
 void kedge_exchange_refuse_crowd(kedge_exchange *exchange);
 
+/* Its line in the log, when all of it is known. */
+void kedge_exchange_log(kedge_exchange *exchange);
+
 /* ---- on the daemon's thread ---- */
 
 typedef enum kedge_admission {
@@ -120,6 +138,8 @@ typedef enum kedge_admission {
     KEDGE_UNDECIDED /* the token is to be checked (kedge_exchange_authenticate) */
 } kedge_admission;
 
+/* parts.c: the message whose parts are made as they are read. NULL: no memory. */
+struct MHD_Response *kedge_exchange_respond_in_parts(kedge_exchange *exchange);
 /* routes.c: with the head, before the body is read. Finds out who asks, and takes the request from
  * its budgets. */
 kedge_admission kedge_exchange_admit(kedge_exchange *exchange);

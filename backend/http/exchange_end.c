@@ -49,26 +49,42 @@ void kedge_exchange_forget_who(kedge_exchange *exchange)
     exchange->who = NULL;
 }
 
+void kedge_exchange_log(kedge_exchange *exchange)
+{
+    kedge_exchange_context *context = exchange->context;
+    const kedge_parts *parts = &exchange->parts;
+    bool cut = parts->used && !parts->ended;
+    if (cut) atomic_fetch_add(&context->metrics.cut, 1);
+    atomic_fetch_add(&context->metrics.damaged, (uint64_t)exchange->response.damaged_items);
+    kedge_response_log(
+        context->log,
+        &(kedge_response_line){.level = parts->failed ? KEDGE_LOGGER_WARNING : KEDGE_LOGGER_DEBUG,
+                               .method = exchange->method,
+                               .path = {exchange->target, strcspn(exchange->target, "?")},
+                               .response = &exchange->response,
+                               .took_us = kedge_exchange_now_us() - exchange->started_us,
+                               .received_bytes = exchange->received,
+                               .answer_bytes =
+                                   parts->used ? parts->made_bytes : exchange->response.body.size,
+                               .cut = cut});
+}
+
+/* Of a response in parts the rest is told when it has ended. */
 void kedge_exchange_finish(kedge_exchange *exchange)
 {
     int64_t took_us = kedge_exchange_now_us() - exchange->started_us;
     if (exchange->stream) exchange->response.status = 200;
     kedge_metrics_responded(&exchange->context->metrics, exchange->response.status, took_us);
-    atomic_fetch_add(&exchange->context->metrics.damaged,
-                     (uint64_t)exchange->response.damaged_items);
     if (!exchange->refused) {
         kedge_budget_charge(&exchange->account, exchange->received + exchange->response.body.size);
     }
     kedge_exchange_audit(exchange);
-    kedge_response_log(
-        exchange->context->log,
-        &(kedge_response_line){.level = KEDGE_LOGGER_DEBUG,
-                               .method = exchange->method,
-                               .path = {exchange->target, strcspn(exchange->target, "?")},
-                               .response = &exchange->response,
-                               .took_us = took_us,
-                               .received_bytes = exchange->received});
-    kedge_exchange_forget_who(exchange);
+    exchange->parts.used = exchange->response.rest.context != NULL;
+    exchange->parts.made_bytes = exchange->response.body.size;
+    if (!exchange->parts.used) {
+        kedge_exchange_log(exchange);
+        kedge_exchange_forget_who(exchange);
+    }
     /* Last: it makes what this thread has written visible to the daemon's. */
     atomic_store(&exchange->state, KEDGE_EXCHANGE_RESPONDED);
 }

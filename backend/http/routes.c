@@ -38,6 +38,8 @@ static void run_api(kedge_exchange *exchange, kedge_backend *backend, const char
         .body = kedge_buffer_bytes(&exchange->body),
         .body_truncated = exchange->truncated,
         .accepts_gzip = packed,
+        .takes_parts =
+            exchange->takes_parts && exchange->who && strcmp(exchange->method, "HEAD") != 0,
         .range = kedge_bytes_of(kedge_exchange_header(exchange, "Range")),
         .identity = identity,
     };

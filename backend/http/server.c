@@ -46,9 +46,10 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 {
     (void)context;
     (void)url;
-    (void)version;
-    if (!*exchange) return MHD_NO;
-    return kedge_exchange_step(*exchange, connection, method, upload, upload_size);
+    kedge_exchange *of = *exchange;
+    if (!of) return MHD_NO;
+    of->takes_parts = strcmp(version, MHD_HTTP_VERSION_1_1) == 0; /* in chunks */
+    return kedge_exchange_step(of, connection, method, upload, upload_size);
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **exchange,

@@ -51,12 +51,24 @@ static bool is_awaited(void *context)
     return kedge_workers_are_awaited(exchange->context->workers);
 }
 
+static kedge_deadline deadline_of(kedge_exchange *exchange)
+{
+    return (kedge_deadline){
+        .environment = exchange->context->environment,
+        .end_ms = exchange->end_ms,
+        .turn_ms = monotonic_ms(exchange) + KEDGE_WORKERS_TURN_MS,
+        .is_cancelled = is_cancelled,
+        .is_awaited = is_awaited,
+        .context = exchange,
+    };
+}
+
 static void work(void *argument);
 
-static kedge_workers_answer wait_for_turn(kedge_exchange *exchange)
+static kedge_workers_answer wait_for_turn(kedge_exchange *exchange, void (*in_turn)(void *argument))
 {
     kedge_tenant_name tenant = tenant_of(exchange);
-    return kedge_workers_submit(exchange->context->workers, &tenant, work, exchange);
+    return kedge_workers_submit(exchange->context->workers, &tenant, in_turn, exchange);
 }
 
 /* What was done of the request stays done, and its next turn does more. Unless it can be had, the
@@ -66,7 +78,7 @@ static bool go_on_later(kedge_exchange *exchange)
     kedge_api_response cut = exchange->response;
     exchange->response =
         (kedge_api_response){.body = kedge_buffer_make(exchange->context->environment->allocator)};
-    if (wait_for_turn(exchange) == KEDGE_WORKERS_TAKEN) {
+    if (wait_for_turn(exchange, work) == KEDGE_WORKERS_TAKEN) {
         kedge_buffer_free(&cut.body);
         return true;
     }
@@ -93,14 +105,7 @@ static void work(void *argument)
 {
     kedge_exchange *exchange = argument;
     struct MHD_Connection *connection = exchange->connection;
-    const kedge_deadline deadline = {
-        .environment = exchange->context->environment,
-        .end_ms = exchange->end_ms,
-        .turn_ms = monotonic_ms(exchange) + KEDGE_WORKERS_TURN_MS,
-        .is_cancelled = is_cancelled,
-        .is_awaited = is_awaited,
-        .context = exchange,
-    };
+    const kedge_deadline deadline = deadline_of(exchange);
     kedge_deadline_set(&deadline);
     bool waits = run(exchange);
     kedge_deadline_set(NULL);
@@ -116,5 +121,43 @@ static void work(void *argument)
 kedge_workers_answer kedge_exchange_begin_turns(kedge_exchange *exchange)
 {
     exchange->end_ms = monotonic_ms(exchange) + exchange->context->request_timeout_ms;
-    return wait_for_turn(exchange);
+    return wait_for_turn(exchange, work);
+}
+
+/* ---- the parts of a response ---- */
+
+static bool make_part(kedge_exchange *exchange)
+{
+    kedge_error error = {0};
+    kedge_buffer_clear(&exchange->response.body);
+    if (kedge_deadline_check(&error) != KEDGE_OK) {
+        exchange->response.cause = error;
+        return false;
+    }
+    if (kedge_api_go_on(&exchange->response, KEDGE_API_PART_BYTES, &error) != KEDGE_OK)
+        return false;
+    return kedge_exchange_hold(exchange, exchange->response.body.size);
+}
+
+/* As `work`. */
+static void work_on_part(void *argument)
+{
+    kedge_exchange *exchange = argument;
+    struct MHD_Connection *connection = exchange->connection;
+    const kedge_deadline deadline = deadline_of(exchange);
+    kedge_deadline_set(&deadline);
+    exchange->parts.failed = !make_part(exchange);
+    kedge_deadline_set(NULL);
+    if (!exchange->parts.failed) {
+        exchange->parts.made_bytes += exchange->response.body.size;
+        kedge_budget_charge(&exchange->account, exchange->response.body.size);
+    }
+    atomic_store(&exchange->state, KEDGE_EXCHANGE_RESPONDED);
+    MHD_resume_connection(connection);
+}
+
+kedge_workers_answer kedge_exchange_begin_part(kedge_exchange *exchange)
+{
+    exchange->end_ms = monotonic_ms(exchange) + exchange->context->request_timeout_ms;
+    return wait_for_turn(exchange, work_on_part);
 }

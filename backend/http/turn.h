@@ -8,5 +8,7 @@
  * suspended, and will be resumed with the response; unless it is taken, the caller does both. The
  * daemon's thread. */
 kedge_workers_answer kedge_exchange_begin_turns(kedge_exchange *exchange);
+/* The same for the next part of its response. */
+kedge_workers_answer kedge_exchange_begin_part(kedge_exchange *exchange);
 
 #endif

@@ -279,7 +279,8 @@ static void log_response(const http_call *call)
                                     .path = kedge_buffer_bytes(&call->path),
                                     .response = &call->response,
                                     .took_us = took_ms * 1000,
-                                    .received_bytes = call->received_bytes};
+                                    .received_bytes = call->received_bytes,
+                                    .answer_bytes = call->response.body.size};
     kedge_response_log(call->lambda->log, &answered);
 }
 

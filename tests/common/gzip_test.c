@@ -51,6 +51,32 @@ static void test_what_was_compressed_comes_back(void **state)
     }
 }
 
+static void test_a_stream_in_parts_is_one_stream_and_each_part_can_be_read_at_once(void **state)
+{
+    (void)state;
+    static char plain[300000];
+    static const size_t cuts[] = {0, 1, 70000, 70001, 200000, sizeof plain};
+    fill(plain, sizeof plain / 2);
+    kedge_buffer packed = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    kedge_gzip_stream *stream = kedge_gzip_stream_new(&kedge_allocator_default);
+    assert_non_null(stream);
+    for (size_t i = 1; i < sizeof cuts / sizeof cuts[0]; i++) {
+        kedge_bytes part = {plain + cuts[i - 1], cuts[i] - cuts[i - 1]};
+        size_t before = packed.size;
+        bool last = cuts[i] == sizeof plain;
+        assert_int_equal(kedge_gzip_stream_write(stream, part, last, &packed, NULL), KEDGE_OK);
+        assert_true(packed.size > before);
+        if (!last) assert_memory_equal(packed.data + packed.size - 4, "\0\0\xff\xff", 4);
+    }
+    assert_int_equal(kedge_gunzip(kedge_buffer_bytes(&packed), sizeof plain, &out, NULL), KEDGE_OK);
+    assert_int_equal(out.size, sizeof plain);
+    assert_memory_equal(out.data, plain, sizeof plain);
+    kedge_gzip_stream_free(stream);
+    kedge_buffer_free(&packed);
+    kedge_buffer_free(&out);
+}
+
 static void test_what_was_compressed_quickly_comes_back(void **state)
 {
     (void)state;
@@ -185,11 +211,35 @@ static void test_running_out_of_memory_anywhere_is_survived(void **state)
     assert_true(failing_allocator_try_every_call(pack_and_unpack, &plain, 0) >= 10);
 }
 
+static bool pack_in_parts(const kedge_allocator *allocator, void *context)
+{
+    const kedge_bytes *plain = context;
+    kedge_buffer packed = kedge_buffer_make(allocator);
+    kedge_gzip_stream *stream = kedge_gzip_stream_new(allocator);
+    bool fine = stream != NULL &&
+                kedge_gzip_stream_write(stream, *plain, false, &packed, NULL) == KEDGE_OK &&
+                kedge_gzip_stream_write(stream, *plain, true, &packed, NULL) == KEDGE_OK;
+    kedge_gzip_stream_free(stream);
+    kedge_buffer_free(&packed);
+    return fine;
+}
+
+static void test_a_stream_without_memory_is_an_error(void **state)
+{
+    (void)state;
+    static char bytes[200000];
+    fill(bytes, sizeof bytes);
+    kedge_bytes plain = {bytes, sizeof bytes};
+    assert_true(failing_allocator_try_every_call(pack_in_parts, &plain, 0) >= 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_was_compressed_comes_back),
         cmocka_unit_test(test_what_was_compressed_quickly_comes_back),
+        cmocka_unit_test(test_a_stream_in_parts_is_one_stream_and_each_part_can_be_read_at_once),
+        cmocka_unit_test(test_a_stream_without_memory_is_an_error),
         cmocka_unit_test(test_the_header_names_no_time_no_file_and_no_system),
         cmocka_unit_test(test_a_stream_cut_anywhere_is_refused),
         cmocka_unit_test(test_whatever_follows_the_stream_is_refused),

@@ -291,6 +291,15 @@ static bool no_http(void *context, const scripted_request *request)
     return false;
 }
 
+/* As a server does that cannot make the next part of its response. */
+static bool closes_between_chunks(void *context, const scripted_request *request)
+{
+    static const char answer[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n";
+    (void)context;
+    scripted_send(request, answer, sizeof answer - 1);
+    return false;
+}
+
 static void test_what_is_no_whole_answer_is_an_error_of_its_kind(void **state)
 {
     (void)state;
@@ -303,6 +312,9 @@ static void test_what_is_no_whole_answer_is_an_error_of_its_kind(void **state)
     assert_int_equal(end.error.status, KEDGE_NETWORK);
     assert_string_equal(end.error.code, "answer-truncated");
     end = ask(scripted_closes_at_once, (kedge_http_request){0});
+    assert_int_equal(end.error.status, KEDGE_NETWORK);
+    end = ask(closes_between_chunks, (kedge_http_request){0});
+    assert_int_equal(end.status, 0);
     assert_int_equal(end.error.status, KEDGE_NETWORK);
     end = ask(no_http, (kedge_http_request){0});
     assert_int_equal(end.status, 0);
