@@ -76,6 +76,17 @@ kedge_status kedge_api_admit(const kedge_project *project, const kedge_identity 
     return named ? KEDGE_OK : fail_not_found(error);
 }
 
+/* From now on the call has the role that the access list gives, if there is one. */
+static void take_role(kedge_api_call *call)
+{
+    if (!call->admission.listed) return;
+    call->admitted = *call->request->identity;
+    call->admitted.role = call->admission.role;
+    call->admitted_request = *call->request;
+    call->admitted_request.identity = &call->admitted;
+    call->request = &call->admitted_request;
+}
+
 bool kedge_api_enter_project(kedge_api_call *call)
 {
     kedge_status status =
@@ -84,14 +95,69 @@ bool kedge_api_enter_project(kedge_api_call *call)
         kedge_api_refuse_project(call);
     } else if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
+    } else {
+        take_role(call);
     }
-    if (status != KEDGE_OK || !call->admission.listed) return status == KEDGE_OK;
-    call->admitted = *call->request->identity;
-    call->admitted.role = call->admission.role;
-    call->admitted_request = *call->request;
-    call->admitted_request.identity = &call->admitted;
-    call->request = &call->admitted_request;
-    return true;
+    return status == KEDGE_OK;
+}
+
+static kedge_status note_list(void *context, kedge_bytes id, const kedge_resource *resource,
+                              kedge_error *error)
+{
+    (void)id;
+    (void)resource;
+    (void)error;
+    *(bool *)context = true;
+    return KEDGE_OK;
+}
+
+kedge_status kedge_api_has_access_lists(kedge_api_call *call, bool *any)
+{
+    bool more;
+    kedge_resource_ref ref = {.organization = call->project.ref.organization,
+                              .kind = KEDGE_BYTES(KEDGE_RESOURCE_ACCESS)};
+    const kedge_resource_page page = {.visit = note_list, .context = any, .limit = 1};
+    *any = false;
+    return kedge_resource_list(call->project.backend, &ref, (kedge_bytes){NULL, 0}, &page, &more,
+                               &call->error);
+}
+
+/* Whether a member whose token names no projects may create this one, or may use the one that is
+ * there: KEDGE_FORBIDDEN when that would tell which names are taken by projects that are kept from
+ * it. */
+static kedge_status check_free_name(kedge_api_call *call)
+{
+    bool lists;
+    kedge_project opened = call->project;
+    kedge_status status = kedge_api_find_kind(&opened, &call->error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    status = kedge_api_has_access_lists(call, &lists);
+    return status == KEDGE_OK && lists ? KEDGE_FORBIDDEN : status;
+}
+
+bool kedge_api_may_create(kedge_api_call *call)
+{
+    const kedge_identity *identity = call->request->identity;
+    const kedge_project_ref *ref = &call->project.ref;
+    bool any_name = identity->projects == NULL && !identity->admin &&
+                    kedge_api_may_see(identity, ref->organization, ref->project);
+    if (!any_name) return kedge_api_enter_project(call);
+    kedge_status status = kedge_api_admit(&call->project, identity, &call->admission, &call->error);
+    if (status == KEDGE_OK && !call->admission.listed) {
+        status = check_free_name(call);
+    } else if (status == KEDGE_NOT_FOUND) {
+        status = KEDGE_FORBIDDEN;
+    }
+    if (status == KEDGE_FORBIDDEN) {
+        kedge_api_refuse(call, 403, "not-allowed",
+                         "in an organization with access lists, a project is created by an admin, "
+                         "or by a user whose token names it");
+    } else if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    } else {
+        take_role(call);
+    }
+    return status == KEDGE_OK;
 }
 
 kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_identity *identity,

@@ -98,6 +98,11 @@ kedge_status kedge_api_admit(const kedge_project *project, const kedge_identity 
 /* The same for the call; refuses it and returns false when the identity may not. From then on the
  * call's request has the role that the access list gives. */
 bool kedge_api_enter_project(kedge_api_call *call);
+/* The same for the request that creates the project, which need not exist: a member whom an access
+ * list keeps out of a project is refused as for a name that is free. */
+bool kedge_api_may_create(kedge_api_call *call);
+/* Whether any project of the organization has an access list. */
+kedge_status kedge_api_has_access_lists(kedge_api_call *call, bool *any);
 /* Returns true when the identity is an admin; otherwise refuses the call and returns false. */
 bool kedge_api_is_admin(kedge_api_call *call);
 /* Returns true when the call's organization is the identity's; otherwise responds that there is no
@@ -108,8 +113,8 @@ bool kedge_api_is_of_organization(kedge_api_call *call);
 
 /* Sets the handle's history by the project's kind. KEDGE_NOT_FOUND: there is no such project. */
 kedge_status kedge_api_find_kind(kedge_project *project, kedge_error *error);
-/* The same for the call's project, which need not exist. Refuses the call, and returns false, when
- * it is a log project and not `logs`. */
+/* The same for the call's project. Refuses the call, and returns false, when there is no such
+ * project and its first use does not create it, or when it is a log project and not `logs`. */
 bool kedge_api_choose_kind(kedge_api_call *call, bool logs);
 /* Whether the log that the call names may be written: refuses the call for the log that holds the
  * mutations of a log project, and returns false. */

@@ -24,7 +24,12 @@ kedge_status kedge_api_find_kind(kedge_project *project, kedge_error *error)
 bool kedge_api_choose_kind(kedge_api_call *call, bool logs)
 {
     kedge_status status = kedge_api_find_kind(&call->project, &call->error);
-    if (status == KEDGE_NOT_FOUND) return true; /* the handler says so, or creates it */
+    if (status == KEDGE_NOT_FOUND) {
+        /* Before anything else of the request is looked at, as for one that is not to be seen. */
+        if (call->project.backend->options.create_projects) return true;
+        kedge_api_refuse_project(call);
+        return false;
+    }
     if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
         return false;

@@ -95,10 +95,25 @@ typedef struct project_page {
     kedge_json_writer writer;
     size_t limit;
     size_t count;
+    bool listed;        /* some project of the organization has an access list */
     bool more;          /* one more than the limit is there */
     kedge_buffer shown; /* the last name shown */
     kedge_buffer seen;  /* the last name met, shown or not */
 } project_page;
+
+/* Whether the caller may know that the project is there. */
+static kedge_status check_seen(project_page *page, kedge_bytes name, bool *seen, kedge_error *error)
+{
+    kedge_api_admission admission;
+    const kedge_identity *identity = page->call->request->identity;
+    *seen = kedge_api_may_see(identity, page->call->project.ref.organization, name);
+    if (!*seen || !page->listed) return KEDGE_OK;
+    kedge_project named = page->call->project;
+    named.ref.project = name;
+    kedge_status status = kedge_api_admit(&named, identity, &admission, error);
+    *seen = status == KEDGE_OK;
+    return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
+}
 
 static kedge_status add_project(void *context, kedge_bytes name, const kedge_project_found *found,
                                 kedge_error *error)
@@ -106,10 +121,10 @@ static kedge_status add_project(void *context, kedge_bytes name, const kedge_pro
     project_page *page = context;
     kedge_buffer_clear(&page->seen);
     kedge_buffer_append_bytes(&page->seen, name);
-    const kedge_identity *identity = page->call->request->identity;
-    if (!kedge_api_may_see(identity, page->call->project.ref.organization, name)) {
-        return kedge_buffer_status(&page->seen, error);
-    }
+    bool seen;
+    kedge_status checked = check_seen(page, name, &seen, error);
+    if (checked != KEDGE_OK) return checked;
+    if (!seen) return kedge_buffer_status(&page->seen, error);
     if (page->count == page->limit) {
         page->more = true;
         return kedge_buffer_status(&page->seen, error);
@@ -161,7 +176,9 @@ static void respond_list(kedge_api_call *call, kedge_bytes after, int64_t limit)
     kedge_json_begin_object(&page.writer);
     kedge_json_key(&page.writer, "projects");
     kedge_json_begin_array(&page.writer);
-    kedge_status status = fill_page(&page, after);
+    kedge_status status = KEDGE_OK;
+    if (!call->request->identity->admin) status = kedge_api_has_access_lists(call, &page.listed);
+    if (status == KEDGE_OK) status = fill_page(&page, after);
     kedge_json_end_array(&page.writer);
     kedge_json_key(&page.writer, "next");
     if (page.more) {

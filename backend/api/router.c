@@ -233,11 +233,12 @@ static bool has_fine_user(kedge_api_call *call)
 }
 
 /* Checks access for the routes of one project. Other routes check it themselves. */
-static bool may_enter(kedge_api_call *call)
+static bool may_enter(kedge_api_call *call, const api_route *route)
 {
     if (call->project.ref.organization.size == 0 || call->project.ref.project.size == 0)
         return true;
-    return kedge_api_enter_project(call);
+    return route->handle == kedge_api_project_create ? kedge_api_may_create(call)
+                                                     : kedge_api_enter_project(call);
 }
 
 static bool may_serve(kedge_api_call *call, route_kind kind)
@@ -257,7 +258,8 @@ static void respond(kedge_api_call *call)
         kedge_api_refuse(call, 401, "token-missing", "this request needs a bearer token");
         return;
     }
-    if (!has_fine_user(call) || !read_arguments(call, &pattern, &path) || !may_enter(call)) return;
+    if (!has_fine_user(call) || !read_arguments(call, &pattern, &path) || !may_enter(call, route))
+        return;
     if (may_serve(call, route->kind)) route->handle(call);
     kedge_api_finish(call);
 }

@@ -85,7 +85,7 @@ class Tenants(unittest.TestCase):
         self.insiders = [self.token(org="acme", role="editor", projects=["mine"]),
                          self.token(org="acme", role="editor", projects=["p"]),
                          self.token(org="acme", role="editor", projects=[])]
-        # A member whom an access list keeps out may make a project of a name that is free, and so can tell that one is not.
+        # Members of the organization whom an access list keeps out of one project.
         self.unlisted = [self.token(org="acme", role="editor", sub="mallory"), self.token(org="acme", role="editor", sub="ANN")]
 
     def stop(self):
@@ -162,8 +162,7 @@ class Tenants(unittest.TestCase):
         token = draw.choice(self.insiders + self.unlisted if inside else self.others)
         hidden = draw.random() < 0.5
         if inside: # what an access list or the token's own list keeps from them
-            exist = ("acme", "secret", "")
-            absent = exist if token in self.unlisted else ("acme", "nosuch", "")
+            exist, absent = ("acme", "secret", ""), ("acme", "nosuch", "")
         else:
             exist = (VICTIM[0], VICTIM[2 if hidden else 1], "")
             absent = (ABSENT[0], exist[1], "")
@@ -210,6 +209,21 @@ class Tenants(unittest.TestCase):
         print(f"{2 * sum(statuses.values())} tries: {dict(statuses)}, {dict(tried)}")
         self.assertGreaterEqual(2 * sum(statuses.values()), 2 * PAIRS)
         self.assertGreater(statuses[404], PAIRS // 2)
+
+    def test_a_member_finds_only_its_projects_in_the_list_and_creates_only_what_its_token_names(self):
+        ask = lambda token, method, path: self.door.ask([request(method, b"/v1/orgs/acme/projects" + path, token,
+                                                                 b"" if method == b"PUT" else None)])[0]
+        listed = self.token(org="acme", role="editor", sub="ann")
+        for token, names in ((listed, ["mine", "p", "secret"]), (self.unlisted[0], ["mine", "p"]),
+                             (self.insiders[1], ["p"]), (self.admin, ["mine", "p", "secret"])):
+            self.assertEqual([one["project"] for one in ask(token, b"GET", b"").problem["projects"]], names)
+        for member, name, status in ((listed, b"secret", 200), (listed, b"free", 403), (self.unlisted[0], b"secret", 403),
+                                     (self.unlisted[0], b"free", 403), (self.unlisted[0], b"mine", 200)):
+            self.assertEqual(ask(member, b"PUT", b"/" + name).status, status, (name, status))
+        named = self.token(org="acme", role="editor", sub="mallory", projects=["free"])
+        self.assertEqual([ask(named, b"PUT", b"/" + name).status for name in (b"other", b"free", b"free")], [404, 201, 200])
+        other = self.token(org="other", role="editor", sub="mallory")
+        self.assertEqual(self.door.ask([request(b"PUT", b"/v1/orgs/other/projects/free", other, b"")])[0].status, 201)
 
     @unittest.skipIf(LAMBDA, "a function has no event streams")
     def test_a_ticket_opens_no_stream_of_another_project(self):
