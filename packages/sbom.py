@@ -102,10 +102,12 @@ def main():
     packages = [describe_package(path) for path in paths]
     jars = [describe_jar(pom) for pom in sorted(folder.glob("maven/**/*.pom"))]
     packages += [jar for jar, _ in jars]
-    packages += [describe_own("kedge-swift", re.search("swift-([0-9.]+).tar", path.name)[1], path)
-                 for path in folder.glob("kedge-swift-*.tar.gz")]
+    archive = next(folder.glob("kedge-swift-*.tar.gz"))
+    swift = describe_own("kedge-swift", re.search("swift-([0-9.]+).tar", archive.name)[1], archive)
+    packages.append(swift)
     own = {package["name"] for package in packages}
     relations = [relation("SPDXRef-DOCUMENT", "DESCRIBES", package["SPDXID"]) for package in packages]
+    relations.append(relation(swift["SPDXID"], "DEPENDS_ON", identity("libkedge-dev")))
     libraries = {}
     for path, package in zip(paths, packages):
         for wanted in depends(path):
