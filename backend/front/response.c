@@ -67,9 +67,11 @@ void kedge_response_log(kedge_logger *log, const kedge_response_line *answered)
 {
     const kedge_api_response *response = answered->response;
     if (response->damaged_items > 0) log_damage(log, answered);
-    kedge_logger_level level = response->status == 503   ? KEDGE_LOGGER_WARNING
-                               : response->status >= 500 ? KEDGE_LOGGER_ERROR
-                                                         : answered->level;
+    /* 501: the peer has asked for what there is not, as with a 404. */
+    bool fine = response->status < 500 || response->status == 501;
+    kedge_logger_level level = fine                      ? answered->level
+                               : response->status == 503 ? KEDGE_LOGGER_WARNING
+                                                         : KEDGE_LOGGER_ERROR;
     kedge_logger_line line;
     if (!kedge_logger_begin(&line, log, level, "answered")) return;
     kedge_json_key(&line.json, "method");

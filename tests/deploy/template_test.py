@@ -16,7 +16,7 @@ from tools import use_python_with  # noqa: E402
 use_python_with("yaml")
 
 from gate import ACCOUNT, bucket_arn, queue_arn, stream_arn, table_arn  # noqa: E402
-from policies import MAKING, PLATFORM, ROLES, described  # noqa: E402
+from policies import MAKING, NOTHING, PLATFORM, ROLES, described  # noqa: E402
 
 TEMPLATE = sys.argv[1]
 NAME = "kedge-deploy-test"
@@ -42,6 +42,17 @@ class Template(unittest.TestCase):
         for queue, function in (("Queue", "WorkerFunction"), ("SnapshotQueue", "SnapshotFunction")):
             self.assertEqual(resources[queue]["Properties"]["VisibilityTimeout"],
                              6 * resources[function]["Properties"]["Timeout"])
+
+    def test_each_function_reserves_what_its_parameter_says_and_nothing_by_default(self):
+        for number, name in enumerate(("Api", "Worker", "Stream", "Snapshot"), 20):
+            def reserved(**parameters):
+                made = template(**parameters)
+                return made.value(made.tree["Resources"][name + "Function"]["Properties"]["ReservedConcurrentExecutions"])
+
+            parameter = {name + "ReservedConcurrency": number}
+            self.assertIs(reserved(), NOTHING)
+            self.assertEqual(reserved(**parameter), number)
+            self.assertEqual(reserved(Stopped="yes", **parameter), 0)
 
     def test_the_queue_allows_as_many_deliveries_as_one_that_kedge_makes(self):
         header = (pathlib.Path(__file__).parents[2] / "backend/ports/queue.h").read_text()

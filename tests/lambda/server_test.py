@@ -145,11 +145,13 @@ class Requests(LambdaCase):
         self.assertEqual((refused.status, refused.code), (503, "identity-not-configured"))
 
     def test_event_streams_are_refused_by_name(self):
-        ann = self.project(self.start())
+        ann = self.project(self.start(KEDGE_LOG_LEVEL="debug"))
         for method, path in [("GET", "/events"), ("GET", "/events?ticket=x"), ("POST", "/events/ticket")]:
             refused = ann.ask(method, path)
             self.assertEqual((refused.status, refused.code), (501, "events-not-served"))
         self.assertEqual(ann.ask("GET", "/v1/metrics").status, 501)
+        for line in lines_of(self.functions[0], "answered"):
+            self.assertNotIn(line["level"], ("warning", "error"), line)
         self.assertEqual(ann.ask("GET", "/v1/health").json, {"status": "ok"})
 
     def test_a_project_may_be_called_events(self):
