@@ -52,6 +52,10 @@ struct kedge_api_response {
     kedge_error cause;
     /* Of the app that pushes or pulls, as it says; "": none. Only for the log. */
     char schema_version[KEDGE_LIMIT_SCHEMA_VERSION_BYTES + 1];
+    /* An administrative change that was made, or after a failure may have been; `other` is another
+     * project that the request names, or "". For the audit log. */
+    bool changed;
+    char other[KEDGE_LIMIT_NAME_BYTES + 1];
     bool unfinished;       /* a part is done, and the same request would do more */
     int64_t damaged_items; /* items left out of the response because the backend has lost them */
     /* What the port calls of this thread would cost on AWS, when the ports stand behind a meter

@@ -3,6 +3,7 @@
 #include "backend/api/call.h"
 #include "common/names.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct fork_request {
@@ -83,6 +84,7 @@ void kedge_api_fork(kedge_api_call *call)
     fork_request request;
     kedge_fork fork;
     if (!kedge_api_is_admin(call) || !read_request(call, &request)) return;
+    snprintf(call->response->other, sizeof call->response->other, "%s", request.to);
     if (!kedge_api_may_see(call->request->identity, request.target.ref.organization,
                            request.target.ref.project)) {
         kedge_api_refuse(call, 403, "not-allowed", "the project %s is not of this token",

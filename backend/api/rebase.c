@@ -3,6 +3,7 @@
 #include "backend/versioned/projects/rebase.h"
 #include "backend/api/call.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct rebase_request {
@@ -148,6 +149,7 @@ void kedge_api_rebase(kedge_api_call *call)
 {
     rebase_request request = {.job = ""};
     if (!kedge_api_is_admin(call) || !read_request(call, &request)) return;
+    snprintf(call->response->other, sizeof call->response->other, "%s", request.from);
     if (!kedge_api_may_see(call->request->identity, request.source.ref.organization,
                            request.source.ref.project)) {
         kedge_api_refuse(call, 404, "project-not-found", "there is no project \"%s\"",

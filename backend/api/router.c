@@ -30,56 +30,62 @@ typedef struct api_route {
     void (*handle)(kedge_api_call *call);
     bool everybody; /* needs no identity */
     route_kind kind;
+    bool administers; /* what it changes is for the audit log */
 } api_route;
 
 #define ORGANIZATION "/v1/orgs/{o}"
 #define PROJECT      KEDGE_WIRE_PATH_PROJECT
 
 static const api_route routes[] = {
-    {"GET", "/v1/limits", kedge_api_limits, true, ANY},
-    {"GET", "/v1/projects/{p}", kedge_api_project_organizations, false, ANY},
-    {"GET", ORGANIZATION "/projects", kedge_api_project_list, false, ANY},
-    {"GET", ORGANIZATION "/settings", kedge_api_organization_settings, false, ANY},
-    {"PUT", ORGANIZATION "/settings", kedge_api_organization_settings_put, false, ANY},
-    {"GET", ORGANIZATION "/resources/{k}", kedge_api_resource_list, false, ANY},
-    {"GET", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource, false, ANY},
-    {"PUT", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource_put, false, ANY},
-    {"DELETE", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource_delete, false, ANY},
-    {"GET", ORGANIZATION "/resources/{k}/{r}/versions", kedge_api_resource_versions, false, ANY},
-    {"POST", ORGANIZATION "/resources/{k}/{r}/rollback", kedge_api_resource_rollback, false, ANY},
-    {"PUT", PROJECT, kedge_api_project_create, false, ANY},
-    {"GET", PROJECT, kedge_api_project, false, EITHER},
-    {"GET", PROJECT "/settings", kedge_api_project_settings, false, EITHER},
-    {"PUT", PROJECT "/settings", kedge_api_project_settings_put, false, EITHER},
-    {"GET", PROJECT "/access", kedge_api_project_access, false, EITHER},
-    {"PUT", PROJECT "/access", kedge_api_project_access_put, false, EITHER},
-    {"POST", PROJECT "/fork", kedge_api_fork, false, VERSIONS},
-    {"POST", PROJECT "/rebase", kedge_api_rebase, false, VERSIONS},
-    {"POST", PROJECT "/push", kedge_api_push, false, EITHER},
-    {"POST", PROJECT "/push/upload", kedge_api_push_upload, false, EITHER},
-    {"POST", PROJECT "/pull", kedge_api_pull, false, EITHER},
-    {"GET", PROJECT "/snapshot", kedge_api_snapshot, false, EITHER},
-    {"POST", PROJECT "/snapshot", kedge_api_snapshot_make, false, EITHER},
-    {"GET", PROJECT "/collections/{c}/bodies/{h}", kedge_api_item_body, false, EITHER},
-    {"POST", PROJECT "/clients/{l}/retire", kedge_api_retire, false, EITHER},
-    {"GET", PROJECT "/clients/{l}/mutations", kedge_api_mutations, false, EITHER},
-    {"GET", PROJECT "/clients/{l}/mutations/{n}", kedge_api_mutation, false, EITHER},
-    {"GET", PROJECT "/logs", kedge_api_log_list, false, EITHER},
-    {"PUT", KEDGE_WIRE_PATH_LOG, kedge_api_log_create, false, EITHER},
-    {"GET", KEDGE_WIRE_PATH_LOG, kedge_api_log, false, EITHER},
-    {"GET", KEDGE_WIRE_PATH_LOG "/segments", kedge_api_log_segments, false, EITHER},
-    {"POST", KEDGE_WIRE_PATH_LOG "/segments", kedge_api_log_new_segment, false, EITHER},
-    {"POST", KEDGE_WIRE_PATH_LOG "/segments/{e}/archive", kedge_api_log_archive, false, EITHER},
-    {"POST", KEDGE_WIRE_PATH_LOG "/truncate", kedge_api_log_truncate, false, LOG_WRITE},
-    {"POST", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_append, false, LOG_WRITE},
-    {"GET", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_entries, false, EITHER},
-    {"GET", KEDGE_WIRE_PATH_LOG "/snapshots/{h}", kedge_api_log_snapshot, false, EITHER},
-    {"GET", KEDGE_WIRE_PATH_LOG "/snapshots/{h}/{h}", kedge_api_log_snapshot_chunk, false, EITHER},
-    {"POST", KEDGE_WIRE_PATH_LOG "/entries/{e}/metadata", kedge_api_log_metadata, false, LOG_WRITE},
-    {"GET", PROJECT "/versions", kedge_api_versions, false, VERSIONS},
-    {"GET", PROJECT "/versions/{v}", kedge_api_version, false, VERSIONS},
-    {"GET", PROJECT "/versions/{v}/collections/{c}", kedge_api_collection, false, VERSIONS},
-    {"GET", PROJECT "/versions/{v}/collections/{c}/{i}", kedge_api_item, false, VERSIONS},
+    {"GET", "/v1/limits", kedge_api_limits, true, ANY, false},
+    {"GET", "/v1/projects/{p}", kedge_api_project_organizations, false, ANY, false},
+    {"GET", ORGANIZATION "/projects", kedge_api_project_list, false, ANY, false},
+    {"GET", ORGANIZATION "/settings", kedge_api_organization_settings, false, ANY, false},
+    {"PUT", ORGANIZATION "/settings", kedge_api_organization_settings_put, false, ANY, true},
+    {"GET", ORGANIZATION "/resources/{k}", kedge_api_resource_list, false, ANY, false},
+    {"GET", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource, false, ANY, false},
+    {"PUT", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource_put, false, ANY, true},
+    {"DELETE", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource_delete, false, ANY, true},
+    {"GET", ORGANIZATION "/resources/{k}/{r}/versions", kedge_api_resource_versions, false, ANY,
+     false},
+    {"POST", ORGANIZATION "/resources/{k}/{r}/rollback", kedge_api_resource_rollback, false, ANY,
+     true},
+    {"PUT", PROJECT, kedge_api_project_create, false, ANY, true},
+    {"GET", PROJECT, kedge_api_project, false, EITHER, false},
+    {"GET", PROJECT "/settings", kedge_api_project_settings, false, EITHER, false},
+    {"PUT", PROJECT "/settings", kedge_api_project_settings_put, false, EITHER, true},
+    {"GET", PROJECT "/access", kedge_api_project_access, false, EITHER, false},
+    {"PUT", PROJECT "/access", kedge_api_project_access_put, false, EITHER, true},
+    {"POST", PROJECT "/fork", kedge_api_fork, false, VERSIONS, true},
+    {"POST", PROJECT "/rebase", kedge_api_rebase, false, VERSIONS, true},
+    {"POST", PROJECT "/push", kedge_api_push, false, EITHER, false},
+    {"POST", PROJECT "/push/upload", kedge_api_push_upload, false, EITHER, false},
+    {"POST", PROJECT "/pull", kedge_api_pull, false, EITHER, false},
+    {"GET", PROJECT "/snapshot", kedge_api_snapshot, false, EITHER, false},
+    {"POST", PROJECT "/snapshot", kedge_api_snapshot_make, false, EITHER, true},
+    {"GET", PROJECT "/collections/{c}/bodies/{h}", kedge_api_item_body, false, EITHER, false},
+    {"POST", PROJECT "/clients/{l}/retire", kedge_api_retire, false, EITHER, false},
+    {"GET", PROJECT "/clients/{l}/mutations", kedge_api_mutations, false, EITHER, false},
+    {"GET", PROJECT "/clients/{l}/mutations/{n}", kedge_api_mutation, false, EITHER, false},
+    {"GET", PROJECT "/logs", kedge_api_log_list, false, EITHER, false},
+    {"PUT", KEDGE_WIRE_PATH_LOG, kedge_api_log_create, false, EITHER, false},
+    {"GET", KEDGE_WIRE_PATH_LOG, kedge_api_log, false, EITHER, false},
+    {"GET", KEDGE_WIRE_PATH_LOG "/segments", kedge_api_log_segments, false, EITHER, false},
+    {"POST", KEDGE_WIRE_PATH_LOG "/segments", kedge_api_log_new_segment, false, EITHER, false},
+    {"POST", KEDGE_WIRE_PATH_LOG "/segments/{e}/archive", kedge_api_log_archive, false, EITHER,
+     true},
+    {"POST", KEDGE_WIRE_PATH_LOG "/truncate", kedge_api_log_truncate, false, LOG_WRITE, true},
+    {"POST", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_append, false, LOG_WRITE, false},
+    {"GET", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_entries, false, EITHER, false},
+    {"GET", KEDGE_WIRE_PATH_LOG "/snapshots/{h}", kedge_api_log_snapshot, false, EITHER, false},
+    {"GET", KEDGE_WIRE_PATH_LOG "/snapshots/{h}/{h}", kedge_api_log_snapshot_chunk, false, EITHER,
+     false},
+    {"POST", KEDGE_WIRE_PATH_LOG "/entries/{e}/metadata", kedge_api_log_metadata, false, LOG_WRITE,
+     false},
+    {"GET", PROJECT "/versions", kedge_api_versions, false, VERSIONS, false},
+    {"GET", PROJECT "/versions/{v}", kedge_api_version, false, VERSIONS, false},
+    {"GET", PROJECT "/versions/{v}/collections/{c}", kedge_api_collection, false, VERSIONS, false},
+    {"GET", PROJECT "/versions/{v}/collections/{c}/{i}", kedge_api_item, false, VERSIONS, false},
 };
 
 /* ---- matching ---- */
@@ -248,6 +254,15 @@ static bool may_serve(kedge_api_call *call, route_kind kind)
     return kind != LOG_WRITE || kedge_api_is_free_log(call);
 }
 
+/* A request that failed with a 5xx may have changed something. One to create a project that is
+ * there has not. */
+static void note_change(kedge_api_call *call, const api_route *route)
+{
+    int status = call->response->status;
+    bool there = route->handle == kedge_api_project_create && status == 200;
+    call->response->changed = route->administers && !there && (status < 300 || status >= 500);
+}
+
 static void respond(kedge_api_call *call)
 {
     kedge_wire_path pattern;
@@ -262,6 +277,7 @@ static void respond(kedge_api_call *call)
         return;
     if (may_serve(call, route->kind)) route->handle(call);
     kedge_api_finish(call);
+    note_change(call, route);
 }
 
 void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *request,
@@ -279,6 +295,8 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
     response->retry_after_s = 0;
     response->content_range[0] = '\0';
     response->damaged_items = 0;
+    response->changed = false;
+    response->other[0] = '\0';
     response->rest = (kedge_api_rest){.context = NULL};
     kedge_cost before = kedge_meter_of_thread();
     respond(&call);

@@ -93,7 +93,7 @@ typedef struct kedge_exchange {
     kedge_server_connection *peer;
     int64_t end_ms; /* monotonic: its response must stand ready */
     int64_t started_us;
-    char request_id[KEDGE_REQUEST_ID_SIZE]; /* of one that was refused, and audited; otherwise "" */
+    char request_id[KEDGE_REQUEST_ID_SIZE]; /* of one that the audit log has; otherwise "" */
     kedge_api_response response;
     kedge_parts parts;
     kedge_event_stream *stream; /* the response is an event stream */

@@ -1,4 +1,4 @@
-/* What the audit log has of a request that was refused. */
+/* What the audit log has of a request that was refused, and of one that administered something. */
 #include "backend/http/exchange.h"
 
 #include "common/json.h"
@@ -45,17 +45,20 @@ void kedge_exchange_audit(kedge_exchange *exchange)
 {
     const kedge_environment *environment = exchange->context->environment;
     int status = exchange->response.status;
-    if (!exchange->context->audit ||
-        (status != 401 && status != 403 && status != 413 && status != 429)) {
-        return;
-    }
+    bool refused = status == 401 || status == 403 || status == 413 || status == 429;
+    bool changed = exchange->response.changed;
+    if (!exchange->context->audit || (!refused && !changed)) return;
     char address[ADDRESS_SIZE];
     char code[CODE_SIZE] = "";
     const kedge_auth_result *who = exchange->who;
     write_address(exchange, address);
-    kedge_json_member_chars(kedge_buffer_bytes(&exchange->response.body), "code", code, CODE_SIZE);
+    if (status >= 400)
+        kedge_json_member_chars(kedge_buffer_bytes(&exchange->response.body), "code", code,
+                                CODE_SIZE);
     kedge_random_hex(environment, (KEDGE_REQUEST_ID_SIZE - 1) / 2, exchange->request_id);
+    const char *other = exchange->response.other;
     const kedge_audit_entry entry = {
+        .what = "changed",
         .status = status,
         .code = code,
         .user = who ? who->user : NULL,
@@ -65,6 +68,10 @@ void kedge_exchange_audit(kedge_exchange *exchange)
         .request = exchange->request_id,
         .method = exchange->method,
         .path = {exchange->target, strcspn(exchange->target, "?")},
+        .detail = other[0] == '\0' ? NULL : other,
     };
-    kedge_audit_refusal(exchange->context->audit, &entry);
+    if (changed)
+        kedge_audit_act(exchange->context->audit, &entry);
+    else
+        kedge_audit_refusal(exchange->context->audit, &entry);
 }

@@ -15,7 +15,7 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import BASE, MIB, Server, run_tests, wait_for
+from peers import BASE, MIB, Server, push_body, put as put_item, run_tests, wait_for
 from tokens import ADMIN, make_keys, make_token
 
 BURST = 100  # as backend/front/audit.h says
@@ -85,6 +85,46 @@ class Audit(unittest.TestCase):
         text = self.file.read_text()
         self.assertNotIn("s3cret", text)
         self.assertNotIn("Bearer", text)
+
+    def test_each_administrative_change_tells_who_made_it_from_where_and_what(self):
+        self.start()
+        admin, member = self.token(role="admin"), self.token(sub="bob", role="editor")
+        resource = "/v1/orgs/acme/resources/theme/r1"
+        put = {"expected": 0, "value": {"a": 1}}
+        asked = [(member, "PUT", BASE, None, 201), (admin, "PUT", BASE + "/settings", put, 201),
+                 (admin, "PUT", "/v1/orgs/acme/settings", put, 201), (admin, "PUT", resource, put, 201),
+                 (admin, "POST", resource + "/rollback", {"expected": 1, "to": 1}, 200),
+                 (admin, "DELETE", resource + "?expected=2", None, 200),
+                 (admin, "PUT", BASE + "/access", {"expected": 0, "value": {"users": {"ann": "x"}}}, 201),
+                 (admin, "POST", BASE + "/fork", {"version": 1, "to": "q"}, 201),
+                 (admin, "POST", BASE + "/rebase", {"from_project": "q", "from_version": 2, "to_version": 2, "job": "j"}, 200),
+                 (admin, "POST", BASE + "/logs/l/truncate", {"before": 0}, 200)]
+        push = lambda project, client, item: self.assertEqual(self.server.request(
+            "POST", f"/v1/orgs/acme/projects/{project}/push", push_body(client, [put_item(item, 1)]), admin)[0], 200)
+        for token, method, path, body, status in asked:
+            if path.endswith("/fork"):
+                push("p", "a", "n1")
+                self.server.request("PUT", BASE + "/logs/l", headers=admin)
+            if path.endswith("/rebase"):
+                push("q", "b", "n2")
+            answered, headers, response = self.server.request(method, path, body, token)
+            self.assertEqual(answered, status, (path, response))
+            line = self.lines(what="changed")[-1]
+            self.assertEqual({name: line.get(name) for name in ("method", "path", "status", "organization", "address", "user",
+                                                                "role", "request", "detail", "code")},
+                             {"method": method, "path": path.partition("?")[0], "status": status, "organization": "acme",
+                              "address": "127.0.0.1", "user": "bob" if token is member else "ann",
+                              "role": "editor" if token is member else "admin", "request": headers["X-Request-Id"],
+                              "detail": "q" if path.endswith(("/fork", "/rebase")) else None, "code": None})
+        self.assertEqual(len(self.lines(what="changed")), len(asked))
+        # What changes nothing, or is no administration, has no line.
+        for token, method, path, body in ((admin, "PUT", BASE, None), (admin, "PUT", BASE + "/settings", put),
+                                          (member, "PUT", "/v1/orgs/acme/settings", put), (admin, "GET", BASE + "/access", None),
+                                          (admin, "POST", BASE + "/pull", {"pullVersion": 1, "clientGroupID": "g",
+                                                                           "cookie": None})):
+            self.server.request(method, path, body, token)
+        self.assertEqual(len(self.lines(what="changed")), len(asked))
+        self.refused(403, "not-allowed", user="bob", path="/v1/orgs/acme/settings")
 
     def test_a_flood_of_refusals_is_counted_and_not_written_and_hides_no_other_kind(self):
         self.start()
