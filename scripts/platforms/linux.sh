@@ -18,8 +18,11 @@ root_home() { echo "$ENGINES_CACHE/root-$1-$ROOT_RELEASE-$(sha256sum <<<"${ROOT_
 
 # unpack_root ARCHITECTURE FOLDER
 unpack_root() {
+  local link
   fetch_debian "$2/apt" "$1" "$ROOT_RELEASE" "${ROOT_PACKAGES[@]}"
   unpack_debian "$2/apt" "$2/root" './usr/share/doc' './usr/share/man' './usr/share/locale'
+  # A link from / would lead out of the root.
+  find "$2/root" -lname '/*' | while IFS= read -r link; do ln -sfnr "$2/root$(readlink "$link")" "$link"; done
 }
 
 # cross_linux TARGET
