@@ -21,6 +21,9 @@ function(kedge_flags target)
   if(CMAKE_C_COMPILER_ID MATCHES Clang) # what include/kedge tells Swift of pointers
     target_compile_options(${target} PRIVATE -Wno-nullability-extension -Wno-nullability-completeness)
   endif()
+  if(MINGW) # what its headers make of isfinite and the like
+    target_compile_options(${target} PRIVATE -Wno-float-conversion)
+  endif()
   if(KEDGE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

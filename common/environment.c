@@ -4,8 +4,15 @@
 #include "common/hash.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 #include <time.h>
+
+#ifdef _WIN32
+#include <windows.h>
+/* Behind windows.h, whose types it needs. */
+#include <ntsecapi.h>
+#else
+#include <sys/random.h>
+#endif
 
 static int64_t read_clock(clockid_t clock)
 {
@@ -28,6 +35,13 @@ static int64_t system_monotonic_ms(void *context)
 
 /* The most that getentropy gives in a call. */
 #define ENTROPY_BYTES_MAX 256
+
+#ifdef _WIN32
+static int getentropy(void *bytes, size_t size)
+{
+    return RtlGenRandom(bytes, (ULONG)size) ? 0 : -1;
+}
+#endif
 
 /* Ids must never repeat, also in a process that was forked, so the kernel is asked each time. The
  * process cannot continue without randomness. An id of 16 bytes takes the kernel a microsecond, and

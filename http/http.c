@@ -193,7 +193,7 @@ static CURLMcode advance(kedge_http *http, bool *delivered)
  * read a response. */
 static CURLMcode wait_in_libcurl(kedge_http *http, int64_t timeout_ms, int wake_fd, bool *readable)
 {
-    struct curl_waitfd extra = {.fd = wake_fd, .events = CURL_WAIT_POLLIN};
+    struct curl_waitfd extra = {.fd = (curl_socket_t)wake_fd, .events = CURL_WAIT_POLLIN};
     bool delivered = false;
     if (timeout_ms > INT_MAX) timeout_ms = INT_MAX;
     CURLMcode code = advance(http, &delivered);

@@ -324,7 +324,7 @@ kedge_status kedge_member_number(const cJSON *object, const char *member, double
 kedge_status kedge_member_integer(const cJSON *object, const char *member, int64_t *value,
                                   kedge_error *error)
 {
-    double number;
+    double number = 0;
     kedge_status status = kedge_member_number(object, member, &number, NULL);
     if (status != KEDGE_OK || fabs(number) > INTEGER_MAX || number != (double)(int64_t)number)
         return wrong(error, member, "an integer");

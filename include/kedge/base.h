@@ -30,11 +30,17 @@
 #define KEDGE_ASSUME_NONNULL_END
 #endif
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__) /* where printf means that of an old C library of Windows */
+#define KEDGE_PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
+#elif defined(__GNUC__)
 #define KEDGE_PRINTF(text, first) __attribute__((format(printf, text, first)))
-#define KEDGE_MUST_USE            __attribute__((warn_unused_result))
 #else
 #define KEDGE_PRINTF(text, first)
+#endif
+
+#if defined(__GNUC__)
+#define KEDGE_MUST_USE __attribute__((warn_unused_result))
+#else
 #define KEDGE_MUST_USE
 #endif
 

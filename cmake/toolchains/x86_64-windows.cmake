@@ -1,0 +1,16 @@
+# Windows on x86-64, with Debian's MinGW, whose threads are those of POSIX. KEDGE_SYSROOT is a folder with the headers of
+# libkedge's libraries: scripts/cross makes one. Programs run under wine.
+set(CMAKE_SYSTEM_NAME Windows)
+set(CMAKE_SYSTEM_PROCESSOR AMD64)
+set(KEDGE_SYSROOT "" CACHE PATH "A folder with lib/pkgconfig of the target's libraries")
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES KEDGE_SYSROOT)
+set(CMAKE_C_COMPILER x86_64-w64-mingw32-gcc-posix)
+set(CMAKE_CROSSCOMPILING_EMULATOR /usr/lib/wine/wine64)
+set(CMAKE_FIND_ROOT_PATH /usr/x86_64-w64-mingw32 ${KEDGE_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_LIBDIR} ${KEDGE_SYSROOT}/lib/pkgconfig)
+set(ENV{PKG_CONFIG_PATH})
+set(ENV{PKG_CONFIG_SYSROOT_DIR})
