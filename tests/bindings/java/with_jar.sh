@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a program with the jars of bindings/java and bindings/kotlin, which are built without a network when their sources or
 # the library have changed. Skips without the tools that scripts/test installs.
-# usage: with_jar.sh SOURCE_DIR BUILD_DIR PROGRAM [ARGUMENT…]
+# usage: with_jar.sh SOURCE_DIR BUILD_DIR PROGRAM [ARGUMENT…]   (KEDGE_JAVA in the environment: the java that runs them)
 # Words that stand for something: JAVA:CLASS and KOTLIN:CLASS, programs that run this class; MAVEN, Maven on the built project of Java; JAR, the
 # jar; NATIVE, the library in it; REPORTS, the folder of Surefire's reports.
 set -eu
@@ -16,14 +16,14 @@ mkdir -p "$work"
 exec 9>"$work/lock"
 flock 9
 of=$({ cat "$KEDGE_ARCHIVE"; find "$source/include/kedge" "$source/bindings/java" "$source/bindings/kotlin" \
-    "$source/tests/bindings/java" "$source/tests/bindings/kotlin" "$source/docs/how-to" \( -name '*.java' -o -name '*.kt' -o -name '*.h' -o -name pom.xml -o -path '*/native/*' \) -type f |
+    "$source/tests/bindings/java" "$source/tests/bindings/kotlin" "$source/docs/how-to" "$source/bench/bindings" \( -name '*.java' -o -name '*.kt' -o -name '*.h' -o -name pom.xml -o -path '*/native/*' \) -type f |
     LC_ALL=C sort | xargs cat; } | sha256sum)
 if [ "$(cat "$work/of" 2>/dev/null)" != "$of" ]; then
     rm -rf "$work/source" "$work/of" "$work/programs" "$work/apps"
     mkdir -p "$work/programs" "$work/apps"
     mkdir "$work/source" # where Maven leaves what it makes
     cp -r "$source/bindings/pom.xml" "$source/bindings/java" "$source/bindings/kotlin" "$work/source"
-    cp "$source"/docs/how-to/*.kt "$work/source/kotlin/examples"
+    cp "$source"/docs/how-to/*.kt "$source"/bench/bindings/*.kt "$work/source/kotlin/examples"
     "$source/bindings/java/native/build.sh" "$work/natives/libkedge_java.so"
     cat >"$work/programs/maven" <<END
 #!/bin/sh
@@ -35,7 +35,7 @@ END
     chmod +x "$work/programs/maven"
     KEDGE_POM=pom.xml "$work/programs/maven" package -DskipTests ||
         { echo "Maven cannot build $source/bindings/java and kotlin"; exit 1; }
-    find "$source/docs/how-to" "$source/bindings/java/examples" -name '*.java' -exec \
+    find "$source/docs/how-to" "$source/bindings/java/examples" "$source/bench/bindings" -name '*.java' -exec \
         javac -Xlint:all -Werror --release 17 -cp "$jar" -d "$work/apps" {} +
     echo "$of" >"$work/of"
 fi
@@ -45,6 +45,8 @@ kotlin=$jar:$work/source/kotlin/target/kedge-kotlin-0.1.0.jar:$work/source/kotli
         "$tools/repository/org/junit" "$tools/repository/org/opentest4j" -name '*.jar' \( -name 'kotlin*-2.2.21.jar' -o \
         -name '*-jvm-*' -o -name 'junit-jupiter*' -o -name 'junit-platform-*1.14.4.jar' -o -name 'opentest4j*' \) \
         -printf ':%p')
+# What is timed runs without the checks of JNI.
+java_program=${KEDGE_JAVA:-$source/tests/bindings/java/checked.sh}
 for word; do
     shift
     case $word in
@@ -52,7 +54,7 @@ for word; do
             class=${word#*:}
             case $word in JAVA:*) classes=$java ;; *) classes=$kotlin ;; esac
             word=$work/programs/$class
-            printf '#!/bin/sh\nexec "%s" -cp "%s" %s "$@"\n' "$source/tests/bindings/java/checked.sh" "$classes" "$class" \
+            printf '#!/bin/sh\nexec %s -cp "%s" %s "$@"\n' "$java_program" "$classes" "$class" \
                 >"$word"
             chmod +x "$word"
             ;;

@@ -14,6 +14,7 @@ let package = Package(
         .executableTarget(name: "notes", dependencies: kedge, path: "Examples/notes"),
         .executableTarget(
             name: "use-from-swift", dependencies: kedge, path: "docs/use-from-swift"),
+        .executableTarget(name: "crossing", dependencies: kedge, path: "docs/crossing"),
         .testTarget(name: "KedgeTests", dependencies: kedge),
     ],
     swiftLanguageModes: [.v6]

@@ -2,7 +2,8 @@
 # Builds bindings/swift and its tests with the toolchain that scripts/test installs, when they have changed, and runs a
 # program. Skips, with the reason, where there is no toolchain.
 # usage: with_swift.sh SOURCE_DIR BUILD_DIR PROGRAM [ARGUMENT…]   (SWIFT:NAME in an argument: the built program NAME)
-# SANITIZE=thread in the environment: all of it under ThreadSanitizer, in a folder of its own.
+# In the environment, each with a folder of its own: SANITIZE=thread, all of it under ThreadSanitizer;
+# CONFIGURATION=release, the programs alone as apps build them.
 set -euo pipefail
 source=$1 build=$2
 shift 2
@@ -11,7 +12,7 @@ root=${KEDGE_SWIFT:-}
   echo "skipped: ${KEDGE_SWIFT_MISSING:-no Swift toolchain; scripts/test --label bindings fetches one}"
   exit 77
 }
-work=$build/swift${SANITIZE:+-$SANITIZE}
+work=$build/swift${SANITIZE:+-$SANITIZE}${CONFIGURATION:+-$CONFIGURATION}
 mkdir -p "$work"/{bin,home,pkgconfig,tests/docs}
 
 # The toolchain's programs see its own root, and of this machine the sources, the build and the temporary files, all at the
@@ -35,6 +36,7 @@ SH
 chmod +x "$work/enter.new"
 mv "$work/enter.new" "$work/enter"
 
+made=$work/scratch/${CONFIGURATION:-debug}
 build_all() {
   printf 'Name: kedge\nDescription: Local-first sync\nVersion: 0\nLibs: -L%s -lkedge\nCflags: -I%s\n' \
     "$build/lib" "$source/include" >"$work/pkgconfig/kedge.pc"
@@ -42,15 +44,17 @@ build_all() {
   ln -sfn "$source/bindings/swift" "$work/kedge"
   for each in Package.swift Sources Tests; do ln -sfn "$source/tests/bindings/swift/$each" "$work/tests/$each"; done
   ln -sfn "$source/bindings/swift/Examples" "$work/tests/Examples"
-  for each in $(find "$source/docs" -name '*.swift'); do
+  for each in $(find "$source/docs" "$source/bench/bindings" -name '*.swift'); do
     mkdir -p "$work/tests/docs/$(basename "$each" .swift)"
     ln -sfn "$each" "$work/tests/docs/$(basename "$each" .swift)/main.swift"
   done
   # SwiftPM does not know when libkedge is another one: what is gone is linked again.
-  [ ! -d "$work/scratch/debug/" ] || find "$work/scratch/debug/" -maxdepth 1 -type f -executable -delete
-  (cd "$work/tests" && "$work/enter" swift-build --build-tests -Xswiftc -warnings-as-errors ${SANITIZE:+--sanitize=$SANITIZE} --scratch-path "$work/scratch") ||
+  [ ! -d "$made/" ] || find "$made/" -maxdepth 1 -type f -executable -delete
+  local what=--build-tests
+  [ -z "${CONFIGURATION:-}" ] || what="--configuration $CONFIGURATION"
+  (cd "$work/tests" && "$work/enter" swift-build $what -Xswiftc -warnings-as-errors ${SANITIZE:+--sanitize=$SANITIZE} --scratch-path "$work/scratch") ||
     return
-  for each in "$work"/scratch/debug/*; do
+  for each in "$made"/*; do
     [ -f "$each" ] && [ -x "$each" ] || continue
     printf '#!/bin/sh\nexec %s %s "$@"\n' "$work/enter" "$each" >"$work/bin/$(basename "$each" .xctest)"
     chmod +x "$work/bin/$(basename "$each" .xctest)"
@@ -60,7 +64,7 @@ build_all() {
 exec 9>"$work/lock"
 flock 9
 of=$(cat "$build/lib/libkedge.so.0" "$source"/include/kedge/*.h \
-  $(find "$source/bindings/swift" "$source/tests/bindings/swift" "$source/docs" -type f -not -name '*.md') | sha256sum)
+  $(find "$source/bindings/swift" "$source/tests/bindings/swift" "$source/docs" "$source/bench/bindings" -type f -not -name '*.md') | sha256sum)
 if [ "$(cat "$work/of" 2>/dev/null)" != "$of" ]; then
   build_all >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
   echo "$of" >"$work/of"

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""What it costs to use libkedge from each language, beside C in the same run: scripts/bench --bindings.
+
+Usage: bindings.py LARGE_BLOCKS_LIBRARY NAME=PROGRAM… [--json]. C is the first. Each program opens a database of its own, takes
+lines "WORK CALLS" and answers each with one line of four numbers: microseconds, microseconds of processor time, bytes of
+JSON that it has seen, and bytes that were allocated on a heap of the language's own (0 where that is malloc's).
+
+  mutate     kedge.put of an item of 120 bytes, durable (1,000 items, in turn)
+  get        one of them as the language's text
+  scan       all of them, with their ids; what is told is a row
+  get-large  a document of 1 MB as the language's text: here its allocations count, each of at least half of it
+
+The programs stay up and are asked in turn, so that what else the machine does meets all of them. What is told is the median of
+the rounds. The bytes that they have seen must be the same."""
+import json
+import mmap
+import os
+import pathlib
+import shlex
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROUNDS = 7
+ITEMS = 1000
+WORKS = {"mutate": 300, "get": 20000, "scan": 30, "get-large": 20}
+WARM_UP = {"mutate": ITEMS, "get": 60000, "scan": 100, "put-large": 1, "get-large": 50}
+GOAL = 0.7
+WITH_A_GOAL = ("Java", "Kotlin", "Swift")
+
+
+class Program:
+    def __init__(self, name, command, folder, library):
+        self.name = name
+        counter = folder / f"{name}.blocks"
+        counter.write_bytes(bytes(8))
+        self.file = open(counter, "r+b")
+        self.counter = mmap.mmap(self.file.fileno(), 8)
+        self.process = subprocess.Popen([*shlex.split(command), folder / name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, "LD_PRELOAD": library,
+                                             "KEDGE_LARGE_BLOCKS": str(counter)})
+
+    def ask(self, work, calls):
+        before = struct.unpack("Q", self.counter[:8])[0]
+        self.process.stdin.write(f"{work} {calls}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().split()
+        if len(answer) != 4:
+            sys.exit(f"{self.name} has ended at {work}")
+        wall, cpu, seen, heap = map(int, answer)
+        blocks = struct.unpack("Q", self.counter[:8])[0] - before
+        return {"wall": wall / calls, "cpu": cpu / calls, "seen": seen, "heap": heap / calls, "blocks": blocks / calls}
+
+    def end(self):
+        self.process.stdin.close()
+        if self.process.wait() != 0:
+            sys.exit(f"{self.name} ended with {self.process.returncode}")
+
+
+def measure(programs):
+    """The answers of each program to each work, in the rounds."""
+    for work, calls in WARM_UP.items():
+        for program in programs:
+            program.ask(work, calls)
+    answers = {(program.name, work): [] for program in programs for work in WORKS}
+    for _ in range(ROUNDS):
+        for work, calls in WORKS.items():
+            seen = set()
+            for program in programs:
+                answer = program.ask(work, calls)
+                answers[program.name, work].append(answer)
+                seen.add(answer["seen"])
+            if len(seen) != 1:
+                sys.exit(f"the programs have seen other bytes in {work}: {seen}")
+    return answers
+
+
+def median(answers, key):
+    return statistics.median(answer[key] for answer in answers)
+
+
+def rows(programs, answers, document):
+    reference = programs[0].name
+    for program in programs:
+        for work in ("mutate", "get", "scan"):
+            mine, theirs = answers[program.name, work], answers[reference, work]
+            each = ITEMS if work == "scan" else 1
+            wall, cpu = (statistics.median(b[key] / max(a[key], 1e-9) for a, b in zip(mine, theirs)) for key in ("wall", "cpu"))
+            row = {"language": program.name, "work": work, "us": median(mine, "wall") / each, "cpu_us": median(mine, "cpu") / each,
+                   "ratio": wall, "cpu_ratio": cpu}
+            if program.name in WITH_A_GOAL:
+                row.update(goal=GOAL, met=wall >= GOAL)
+            yield row
+        large = answers[program.name, "get-large"]
+        copies = (median(large, "blocks") + median(large, "heap")) / document
+        base = median(answers[reference, "get-large"], "blocks") / document
+        yield {"language": program.name, "work": "copies of 1 MB", "us": median(large, "wall"), "copies": copies,
+               "beyond_c": copies - base}
+
+
+def show(row):
+    if "copies" in row:
+        text = f"{row['copies']:.2f} of the document in all, {row['beyond_c']:.2f} beyond those of C"
+    else:
+        text = f"{row['ratio']:8.2f} {row['cpu_us']:10.2f} {row['cpu_ratio']:8.2f}"
+        if "goal" in row:
+            text += f"   {row['goal']:.1f} {'met' if row['met'] else 'missed'}"
+    print(f"{row['language']:10} {row['work']:14} {row['us']:10.2f} {text}", flush=True)
+
+
+def main():
+    as_json = "--json" in sys.argv
+    library, *named = [word for word in sys.argv[1:] if word != "--json"]
+    with tempfile.TemporaryDirectory(prefix="kedge-bench.") as folder:
+        programs = [Program(*each.split("=", 1), pathlib.Path(folder), library) for each in named]
+        answers = measure(programs)
+        document = answers[programs[0].name, "get-large"][0]["seen"] / WORKS["get-large"]
+        for program in programs:
+            program.end()
+        if not as_json:
+            print(f"{'language':10} {'work':14} {'us each':>10} {'of C':>8} {'cpu us':>10} {'of C':>8}   goal")
+        for row in rows(programs, answers, document):
+            print(json.dumps(row)) if as_json else show(row)
+
+
+main()

@@ -1,0 +1,105 @@
+/* What reads and edits cost in C, for bindings.py: crossing FOLDER. See there for what it is asked. */
+#include <kedge/kedge.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ITEMS       1000
+#define LARGE_BYTES 1000000
+
+static kedge_db *db;
+static char text[LARGE_BYTES + 1];
+
+static void check(kedge_status status, const kedge_error *error)
+{
+    if (status == KEDGE_OK || status == KEDGE_DONE) return;
+    fprintf(stderr, "%s: %s\n", error->code, error->message);
+    exit(1);
+}
+
+static int64_t clock_us(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static size_t put(const char *id, int n, int text_size)
+{
+    static char args[LARGE_BYTES + 256];
+    kedge_error error = {0};
+    int size = snprintf(args, sizeof args,
+                        "{\"collection\":\"notes\",\"id\":\"%s\",\"value\":{\"n\":%d,\"text\":"
+                        "\"%.*s\"}}",
+                        id, n, text_size, text);
+    check(kedge_mutate(db, "kedge.put", args, (size_t)size, NULL, &error), &error);
+    return (size_t)size;
+}
+
+static size_t get(const char *id)
+{
+    size_t size = 0;
+    kedge_document *document = NULL;
+    kedge_error error = {0};
+    check(kedge_get(db, "notes", id, strlen(id), &document, &error), &error);
+    kedge_document_json(document, &size);
+    kedge_document_free(document);
+    return size;
+}
+
+static size_t scan(void)
+{
+    size_t bytes = 0, id_size = 0, value_size = 0;
+    const char *id = NULL, *value = NULL;
+    const kedge_scan_options options = {KEDGE_SCAN_OPTIONS_VERSION, sizeof options, .prefix = "i",
+                                        .prefix_size = 1};
+    kedge_scan *found = NULL;
+    kedge_error error = {0};
+    check(kedge_scan_open(db, "notes", &options, &found, &error), &error);
+    kedge_status status;
+    while ((status = kedge_scan_next(found, &id, &id_size, &value, &value_size, &error)) ==
+           KEDGE_OK)
+        bytes += id_size + value_size;
+    check(status, &error);
+    kedge_scan_close(found);
+    return bytes;
+}
+
+static size_t work(const char *name, int number)
+{
+    char id[16];
+    snprintf(id, sizeof id, "i%03d", number % ITEMS);
+    if (strcmp(name, "mutate") == 0) return put(id, number, 100);
+    if (strcmp(name, "get") == 0) return get(id);
+    if (strcmp(name, "scan") == 0) return scan();
+    if (strcmp(name, "put-large") == 0) return put("large", number, LARGE_BYTES);
+    if (strcmp(name, "get-large") == 0) return get("large");
+    exit(2);
+}
+
+int main(int count, char **arguments)
+{
+    kedge_options options = KEDGE_OPTIONS_INIT;
+    kedge_error error = {0};
+    char name[16];
+    int calls = 0;
+    if (count != 2) return 2;
+    memset(text, 'x', LARGE_BYTES);
+    options.path = arguments[1];
+    options.organization = "demo";
+    options.project = "bench";
+    check(kedge_open(&options, &db, &error), &error);
+    while (scanf("%15s %d", name, &calls) == 2) {
+        size_t bytes = 0;
+        int64_t started_us = clock_us(CLOCK_MONOTONIC);
+        int64_t cpu_us = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+        for (int i = 0; i < calls; i++)
+            bytes += work(name, i);
+        printf("%lld %lld %zu 0\n", (long long)(clock_us(CLOCK_MONOTONIC) - started_us),
+               (long long)(clock_us(CLOCK_PROCESS_CPUTIME_ID) - cpu_us), bytes);
+        fflush(stdout);
+    }
+    check(kedge_close(db), &error);
+    return 0;
+}
