@@ -3,6 +3,7 @@ package crossing
 
 import com.sun.management.OperatingSystemMXBean
 import com.sun.management.ThreadMXBean
+import io.kedge.Database
 import io.kedge.ScanOptions
 import io.kedge.kotlin.KedgeDatabase
 import io.kedge.kotlin.openKedge
@@ -11,15 +12,13 @@ import java.util.Scanner
 import kotlinx.coroutines.runBlocking
 
 const val ITEMS = 1000
+const val BLOCK = 100
 const val LARGE_BYTES = 1000000
 val text = "x".repeat(LARGE_BYTES)
 val note = text.substring(0, 100)
 
-suspend fun put(db: KedgeDatabase, id: String, n: Int, text: String): Int {
-    val args = """{"collection":"notes","id":"$id","value":{"n":$n,"text":"$text"}}"""
-    db.mutateJson("kedge.put", args)
-    return args.length
-}
+fun args(id: String, n: Int, text: String) =
+    """{"collection":"notes","id":"$id","value":{"n":$n,"text":"$text"}}"""
 
 suspend fun scan(db: KedgeDatabase): Int {
     var bytes = 0
@@ -29,13 +28,32 @@ suspend fun scan(db: KedgeDatabase): Int {
 
 fun id(number: Int) = "i" + (number % ITEMS).toString().padStart(3, '0')
 
-suspend fun work(db: KedgeDatabase, name: String, number: Int): Int = when (name) {
-    "mutate" -> put(db, id(number), number, note)
-    "get" -> db.getJson("notes", id(number)).length
-    "scan" -> scan(db)
-    "put-large" -> put(db, "large", number, text)
-    "get-large" -> db.getJson("notes", "large").length
+fun put(db: Database, id: String, n: Int, text: String): Int {
+    val args = args(id, n, text)
+    db.mutate("kedge.put", args)
+    return args.length
+}
+
+/* One call inside of a block. */
+fun Database.work(name: String, number: Int): Int = when (name) {
+    "mutate" -> put(this, id(number), number, note)
+    "get" -> get("notes", id(number)).length
+    "put-large" -> put(this, "large", number, text)
+    "get-large" -> get("notes", "large").length
     else -> throw IllegalArgumentException(name)
+}
+
+/* Many calls share a block, which runs on the dispatcher; "hop": each has its own. */
+suspend fun work(db: KedgeDatabase, name: String, calls: Int): Long {
+    var bytes = 0L
+    when (name) {
+        "scan" -> repeat(calls) { bytes += scan(db) }
+        "hop" -> for (i in 0 until calls) bytes += db.getJson("notes", id(i)).length
+        else -> for (from in 0 until calls step BLOCK) {
+            bytes += db.blocking { (from until minOf(from + BLOCK, calls)).sumOf { work(name, it).toLong() } }
+        }
+    }
+    return bytes
 }
 
 val process = ManagementFactory.getOperatingSystemMXBean() as OperatingSystemMXBean
@@ -52,8 +70,7 @@ fun main(words: Array<String>) = runBlocking {
             val heapBefore = heap()
             val started = System.nanoTime()
             val cpu = process.processCpuTime
-            var bytes = 0L
-            for (i in 0 until calls) bytes += work(db, name, i)
+            val bytes = work(db, name, calls)
             val cpuNs = process.processCpuTime - cpu
             val tookNs = System.nanoTime() - started
             println("${tookNs / 1000} ${cpuNs / 1000} $bytes ${heap() - heapBefore}")

@@ -8,6 +8,7 @@ JSON that it has seen, and bytes that were allocated on a heap of the language's
   mutate     kedge.put of an item of 120 bytes, durable (1,000 items, in turn)
   get        one of them as the language's text
   scan       all of them, with their ids; what is told is a row
+  hop        in Kotlin: a get that is a suspend function of its own, where the row of Kotlin has 100 calls in a block
   get-large  a document of 1 MB as the language's text: here its allocations count, each of at least half of it
 
 The programs stay up and are asked in turn, so that what else the machine does meets all of them. What is told is the median of
@@ -25,7 +26,7 @@ import tempfile
 
 ROUNDS = 7
 ITEMS = 1000
-WORKS = {"mutate": 300, "get": 20000, "scan": 30, "get-large": 20}
+WORKS = {"mutate": 300, "get": 20000, "scan": 100, "get-large": 20}
 WARM_UP = {"mutate": ITEMS, "get": 60000, "scan": 100, "put-large": 1, "get-large": 50}
 GOAL = 0.7
 WITH_A_GOAL = ("Java", "Kotlin", "Swift")
@@ -64,7 +65,7 @@ def measure(programs):
     for work, calls in WARM_UP.items():
         for program in programs:
             program.ask(work, calls)
-    answers = {(program.name, work): [] for program in programs for work in WORKS}
+    answers = {(program.name, work): [] for program in programs for work in (*WORKS, "hop")}
     for _ in range(ROUNDS):
         for work, calls in WORKS.items():
             seen = set()
@@ -74,6 +75,9 @@ def measure(programs):
                 seen.add(answer["seen"])
             if len(seen) != 1:
                 sys.exit(f"the programs have seen other bytes in {work}: {seen}")
+        for program in programs:
+            if program.name == "Kotlin":
+                answers[program.name, "hop"].append(program.ask("hop", 2000))
     return answers
 
 
@@ -93,6 +97,11 @@ def rows(programs, answers, document):
             if program.name in WITH_A_GOAL:
                 row.update(goal=GOAL, met=wall >= GOAL)
             yield row
+        if answers[program.name, "hop"]:
+            hop = answers[program.name, "hop"]
+            yield {"language": program.name, "work": "get, a hop each", "us": median(hop, "wall"), "cpu_us": median(hop, "cpu"),
+                   "ratio": median(answers[reference, "get"], "wall") / median(hop, "wall"),
+                   "cpu_ratio": median(answers[reference, "get"], "cpu") / median(hop, "cpu")}
         large = answers[program.name, "get-large"]
         copies = (median(large, "blocks") + median(large, "heap")) / document
         base = median(answers[reference, "get-large"], "blocks") / document
@@ -107,7 +116,7 @@ def show(row):
         text = f"{row['ratio']:8.2f} {row['cpu_us']:10.2f} {row['cpu_ratio']:8.2f}"
         if "goal" in row:
             text += f"   {row['goal']:.1f} {'met' if row['met'] else 'missed'}"
-    print(f"{row['language']:10} {row['work']:14} {row['us']:10.2f} {text}", flush=True)
+    print(f"{row['language']:10} {row['work']:16} {row['us']:10.2f} {text}", flush=True)
 
 
 def main():
@@ -120,7 +129,7 @@ def main():
         for program in programs:
             program.end()
         if not as_json:
-            print(f"{'language':10} {'work':14} {'us each':>10} {'of C':>8} {'cpu us':>10} {'of C':>8}   goal")
+            print(f"{'language':10} {'work':16} {'us each':>10} {'of C':>8} {'cpu us':>10} {'of C':>8}   goal")
         for row in rows(programs, answers, document):
             print(json.dumps(row)) if as_json else show(row)
 

@@ -53,6 +53,9 @@ java_text java_text_of(const char *terminated);
 
 /* New arrays. NULL: an exception is pending, or for java_bytes the text was NULL. */
 jbyteArray java_bytes(JNIEnv *env, java_text text);
+/* A String, made with one copy, of JSON that has a NUL behind its end and none inside; or, where
+ * JNI cannot make one, a byte array for io.kedge.Texts. */
+jobject java_string(JNIEnv *env, java_text text);
 jobjectArray java_texts(JNIEnv *env, const java_text *texts, size_t count);
 jlongArray java_numbers(JNIEnv *env, const jlong *numbers, size_t count);
 

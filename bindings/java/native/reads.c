@@ -2,6 +2,7 @@
 #include "kedge_java.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The JSON of a document, which is freed. */
 static jbyteArray document_bytes(JNIEnv *env, kedge_document *document)
@@ -13,11 +14,10 @@ static jbyteArray document_bytes(JNIEnv *env, kedge_document *document)
     return made;
 }
 
-/* NULL when there is none and `or_null`. */
-static jbyteArray get(JNIEnv *env, jclass class, jlong db, jbyteArray collection, jbyteArray id,
-                      jboolean or_null)
+/* NULL when there is none and `or_null`, or when an exception is pending. */
+static kedge_document *read_item(JNIEnv *env, jlong db, jbyteArray collection, jbyteArray id,
+                                 jboolean or_null)
 {
-    (void)class;
     java_copy copies[2];
     if (!java_copy_all(env, (jbyteArray[]){collection, id}, copies, 2)) return NULL;
     kedge_document *document = NULL;
@@ -26,7 +26,28 @@ static jbyteArray get(JNIEnv *env, jclass class, jlong db, jbyteArray collection
                                           copies[1].size, &document, &error);
     java_free_all(copies, 2);
     if (status == KEDGE_NOT_FOUND && or_null) return NULL;
-    return java_ok(env, status, &error) ? document_bytes(env, document) : NULL;
+    return java_ok(env, status, &error) ? document : NULL;
+}
+
+static jobject get(JNIEnv *env, jclass class, jlong db, jbyteArray collection, jbyteArray id,
+                   jboolean or_null)
+{
+    (void)class;
+    java_text text = {0};
+    kedge_document *document = read_item(env, db, collection, id, or_null);
+    if (!document) return NULL;
+    text.bytes = kedge_document_json(document, &text.size);
+    jobject made = java_string(env, text);
+    kedge_document_free(document);
+    return made;
+}
+
+static jbyteArray get_bytes(JNIEnv *env, jclass class, jlong db, jbyteArray collection,
+                            jbyteArray id)
+{
+    (void)class;
+    kedge_document *document = read_item(env, db, collection, id, JNI_FALSE);
+    return document ? document_bytes(env, document) : NULL;
 }
 
 static jbyteArray get_project(JNIEnv *env, jclass class, jlong db, jboolean or_null)
@@ -61,15 +82,70 @@ static jlong scan_open(JNIEnv *env, jclass class, jlong db, jbyteArray collectio
     return java_handle(scan);
 }
 
-/* The id and the value; NULL: there are no more, or an exception is pending. */
-static jobjectArray scan_next(JNIEnv *env, jclass class, jlong scan)
+/* ---- the rows of a scan ---- */
+
+#define SCAN_BYTES 32768 /* of the rows of one call; the last row may go beyond */
+#define SCAN_END   (-1)  /* in place of a size: no row follows */
+
+/* Rows as io.kedge.Scan reads them: the size of the id, the size of the value, the id, the value. */
+typedef struct scan_rows {
+    char bytes[SCAN_BYTES];
+    size_t used;
+} scan_rows;
+
+static void add(scan_rows *rows, const void *bytes, size_t size)
+{
+    memcpy(rows->bytes + rows->used, bytes, size);
+    rows->used += size;
+}
+
+static void add_sizes(scan_rows *rows, size_t id_size, size_t value_size)
+{
+    const int32_t sizes[2] = {(int32_t)id_size, (int32_t)value_size};
+    add(rows, sizes, sizeof sizes);
+}
+
+/* The rows, and the last one behind them, which had no room among them; its value is not copied in
+ * between. */
+static jbyteArray give_rows(JNIEnv *env, const scan_rows *rows, java_text id, java_text value)
+{
+    const jsize used = (jsize)rows->used;
+    jbyteArray made = (*env)->NewByteArray(env, used + (jsize)id.size + (jsize)value.size);
+    if (!made) return NULL;
+    (*env)->SetByteArrayRegion(env, made, 0, used, (const jbyte *)rows->bytes);
+    if (id.size > 0)
+        (*env)->SetByteArrayRegion(env, made, used, (jsize)id.size, (const jbyte *)id.bytes);
+    if (value.size > 0)
+        (*env)->SetByteArrayRegion(env, made, used + (jsize)id.size, (jsize)value.size,
+                                   (const jbyte *)value.bytes);
+    return made;
+}
+
+/* Some rows: as many as `room` bytes hold, and one more. NULL: an exception is pending. */
+static jbyteArray scan_next(JNIEnv *env, jclass class, jlong scan, jint room)
 {
     (void)class;
-    java_text row[2] = {{0}};
-    kedge_error error = {0};
-    const kedge_status status = kedge_scan_next(java_pointer(scan), &row[0].bytes, &row[0].size,
-                                                &row[1].bytes, &row[1].size, &error);
-    return java_ok(env, status, &error) ? java_texts(env, row, 2) : NULL;
+    scan_rows rows = {.used = 0};
+    const size_t sizes = 2 * sizeof(int32_t);
+    const size_t most = room > 0 && room < SCAN_BYTES ? (size_t)room : SCAN_BYTES;
+    for (;;) {
+        java_text id = {0}, value = {0};
+        kedge_error error = {0};
+        const kedge_status status = kedge_scan_next(java_pointer(scan), &id.bytes, &id.size,
+                                                    &value.bytes, &value.size, &error);
+        if (status == KEDGE_DONE) {
+            const int32_t end = SCAN_END;
+            add(&rows, &end, sizeof end);
+            return give_rows(env, &rows, (java_text){0}, (java_text){0});
+        }
+        if (!java_ok(env, status, &error)) return NULL;
+        add_sizes(&rows, id.size, value.size);
+        /* There is always room for the sizes of one more row. */
+        if (rows.used + id.size + value.size + sizes > most)
+            return give_rows(env, &rows, id, value);
+        add(&rows, id.bytes, id.size);
+        add(&rows, value.bytes, value.size);
+    }
 }
 
 static void scan_close(JNIEnv *env, jclass class, jlong scan)
@@ -252,10 +328,11 @@ static jlongArray stats(JNIEnv *env, jclass class, jlong db)
 java_methods java_read_methods(void)
 {
     static const JNINativeMethod methods[] = {
-        JAVA_METHOD("get", "(J[B[BZ)[B", get),
+        JAVA_METHOD("get", "(J[B[BZ)Ljava/lang/Object;", get),
+        JAVA_METHOD("getBytes", "(J[B[B)[B", get_bytes),
         JAVA_METHOD("getProject", "(JZ)[B", get_project),
         JAVA_METHOD("scanOpen", "(J[B[B[BJZ)J", scan_open),
-        JAVA_METHOD("scanNext", "(J)[[B", scan_next),
+        JAVA_METHOD("scanNext", "(JI)[B", scan_next),
         JAVA_METHOD("scanClose", "(J)V", scan_close),
         JAVA_METHOD("queryOpen", "(J[B[B)J", query_open),
         JAVA_METHOD("queryNext", "(J)Z", query_next),

@@ -69,6 +69,29 @@ jbyteArray java_bytes(JNIEnv *env, java_text text)
     return made;
 }
 
+/* Whether a character needs four bytes: NewStringUTF wants two halves of a surrogate pair there.
+ * All else in canonical JSON, which has no NUL, is the same in its encoding. */
+static bool has_four_byte_character(java_text text)
+{
+    const uint64_t tops = UINT64_C(0x8080808080808080);
+    size_t at = 0;
+    for (; at + sizeof(uint64_t) <= text.size; at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, text.bytes + at, sizeof word);
+        if (word & (word << 1) & (word << 2) & (word << 3) & tops) return true;
+    }
+    for (; at < text.size; at++)
+        if ((unsigned char)text.bytes[at] >= 0xF0) return true;
+    return false;
+}
+
+jobject java_string(JNIEnv *env, java_text text)
+{
+    if (!text.bytes) return NULL;
+    return has_four_byte_character(text) ? (jobject)java_bytes(env, text)
+                                         : (jobject)(*env)->NewStringUTF(env, text.bytes);
+}
+
 void java_fill_texts(JNIEnv *env, jobjectArray array, const java_text *texts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

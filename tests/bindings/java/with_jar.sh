@@ -33,7 +33,7 @@ exec mvn -o -B -ntp -q -f "$work/source/\${KEDGE_POM:-java/pom.xml}" -Dmaven.rep
     -Dkedge.kotlin.tests="$source/tests/bindings/kotlin" "\$@"
 END
     chmod +x "$work/programs/maven"
-    KEDGE_POM=pom.xml "$work/programs/maven" package -DskipTests ||
+    KEDGE_POM=pom.xml "$work/programs/maven" package -DskipTests >&2 ||
         { echo "Maven cannot build $source/bindings/java and kotlin"; exit 1; }
     find "$source/docs/how-to" "$source/bindings/java/examples" "$source/bench/bindings" -name '*.java' -exec \
         javac -Xlint:all -Werror --release 17 -cp "$jar" -d "$work/apps" {} +

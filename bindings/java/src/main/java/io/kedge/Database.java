@@ -230,7 +230,7 @@ public final class Database implements AutoCloseable {
      * @throws KedgeException.NotFound when there is none
      */
     public String get(String collection, String id) {
-        return Texts.text(read(collection, id, false));
+        return read(collection, id, false);
     }
 
     /**
@@ -241,7 +241,7 @@ public final class Database implements AutoCloseable {
      * @return canonical JSON
      */
     public Optional<String> find(String collection, String id) {
-        return Optional.ofNullable(Texts.text(read(collection, id, true)));
+        return Optional.ofNullable(read(collection, id, true));
     }
 
     /**
@@ -253,13 +253,15 @@ public final class Database implements AutoCloseable {
      * @throws KedgeException.NotFound when there is none
      */
     public byte[] getBytes(String collection, String id) {
-        return read(collection, id, false);
-    }
-
-    private byte[] read(String collection, String id, boolean orNull) {
         byte[] name = Texts.terminated(collection, "collection");
         byte[] key = Texts.utf8(id, "id");
-        return with(db -> Native.get(db, name, key, orNull));
+        return with(db -> Native.getBytes(db, name, key));
+    }
+
+    private String read(String collection, String id, boolean orNull) {
+        byte[] name = Texts.terminated(collection, "collection");
+        byte[] key = Texts.utf8(id, "id");
+        return Texts.made(with(db -> Native.get(db, name, key, orNull)));
     }
 
     /**

@@ -48,14 +48,16 @@ final class Native {
 
     static native void undoState(long db, long[] numbers, byte[][] labels);
 
-    static native byte[] get(long db, byte[] collection, byte[] id, boolean orNull);
+    static native Object get(long db, byte[] collection, byte[] id, boolean orNull);
+
+    static native byte[] getBytes(long db, byte[] collection, byte[] id);
 
     static native byte[] getProject(long db, boolean orNull);
 
     static native long scanOpen(long db, byte[] collection, byte[] after, byte[] prefix, long limit,
             boolean descending);
 
-    static native byte[][] scanNext(long scan);
+    static native byte[] scanNext(long scan, int room);
 
     static native void scanClose(long scan);
 

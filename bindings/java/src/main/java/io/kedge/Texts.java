@@ -68,6 +68,11 @@ final class Texts {
         return json;
     }
 
+    /** A text that JNI has made, or the UTF-8 of one that it cannot make. */
+    static String made(Object text) {
+        return text instanceof byte[] ? text((byte[]) text) : (String) text;
+    }
+
     /** The text of UTF-8 that Kedge has checked. */
     static String text(byte[] bytes) {
         return bytes == null ? null : new String(bytes, UTF_8);

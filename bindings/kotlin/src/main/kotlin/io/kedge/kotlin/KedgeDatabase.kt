@@ -8,6 +8,7 @@ import io.kedge.Index
 import io.kedge.KedgeException
 import io.kedge.Mutation
 import io.kedge.Outcome
+import io.kedge.Scan
 import io.kedge.ScanOptions
 import io.kedge.Stats
 import io.kedge.SyncStatus
@@ -25,11 +26,26 @@ import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.async
 import kotlinx.coroutines.cancel
 import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.buffer
 import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.flow.flowOn
 import kotlinx.coroutines.flow.map
+import kotlinx.coroutines.flow.transform
 import kotlinx.coroutines.withContext
 import kotlinx.serialization.encodeToString
+
+/* Characters of items that go from thread to thread at once; the last item may go beyond. */
+private const val SCANNED_TOGETHER = 16384
+
+private fun Scan.some(most: Int): List<Entry<String>> = buildList {
+    var size = 0
+    while (size < most && hasNext()) {
+        val item = next()
+        val entry = Entry(item.id(), item.json())
+        size += entry.id.length + entry.value.length
+        add(entry)
+    }
+}
 
 /** Opens or creates the database in the folder [path]; [options] are those of [DatabaseBuilder]. */
 public suspend fun openKedge(
@@ -147,9 +163,13 @@ public class KedgeDatabase(
         options: ScanOptions = ScanOptions(),
     ): Flow<Entry<String>> = flow {
         java.scan(collection, options).use { scan ->
-            for (item in scan) emit(Entry(item.id(), item.json()))
+            var most = 1 // who looks at one item does not wait for many
+            while (scan.hasNext()) {
+                emit(scan.some(most))
+                most = minOf(4 * most, SCANNED_TOGETHER)
+            }
         }
-    }.flowOn(dispatcher)
+    }.buffer(1).flowOn(dispatcher).transform { items -> items.forEach { emit(it) } }
 
     /** The items of a collection, on one snapshot for each collector. */
     public inline fun <reified T> scan(
