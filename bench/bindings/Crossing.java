@@ -1,4 +1,4 @@
-/* What reads and edits cost in Java, for bindings.py: Crossing FOLDER. See there for what it is asked. */
+/* What reads and edits cost in Java, for bindings.py, which says what is asked: Crossing FOLDER. */
 import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
 import io.kedge.Database;
@@ -14,8 +14,8 @@ final class Crossing {
     static final String NOTE = TEXT.substring(0, 100);
 
     static long put(Database db, String id, int n, String text) {
-        String args = "{\"collection\":\"notes\",\"id\":\"" + id + "\",\"value\":{\"n\":" + n + ",\"text\":\"" + text
-                + "\"}}";
+        String args = "{\"collection\":\"notes\",\"id\":\"" + id + "\",\"value\":{\"n\":" + n
+                + ",\"text\":\"" + text + "\"}}";
         db.mutate("kedge.put", args);
         return args.length();
     }
@@ -51,10 +51,12 @@ final class Crossing {
     }
 
     public static void main(String[] words) {
-        OperatingSystemMXBean process = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        OperatingSystemMXBean process =
+                (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         Scanner asked = new Scanner(System.in);
-        try (Database db = Database.builder(words[0]).organization("demo").project("bench").open()) {
+        try (Database db = Database.builder(words[0]).organization("demo").project("bench")
+                .open()) {
             while (asked.hasNext()) {
                 String name = asked.next();
                 int calls = asked.nextInt();

@@ -1,4 +1,4 @@
-/* What reads and edits cost in Kotlin, for bindings.py: crossing FOLDER. See there for what it is asked. */
+/* What reads and edits cost in Kotlin, for bindings.py, which says what is asked: FOLDER. */
 package crossing
 
 import com.sun.management.OperatingSystemMXBean
@@ -22,7 +22,9 @@ fun args(id: String, n: Int, text: String) =
 
 suspend fun scan(db: KedgeDatabase): Int {
     var bytes = 0
-    db.scanJson("notes", ScanOptions().prefix("i")).collect { bytes += it.id.length + it.value.length }
+    db.scanJson("notes", ScanOptions().prefix("i")).collect {
+        bytes += it.id.length + it.value.length
+    }
     return bytes
 }
 
@@ -50,7 +52,9 @@ suspend fun work(db: KedgeDatabase, name: String, calls: Int): Long {
         "scan" -> repeat(calls) { bytes += scan(db) }
         "hop" -> for (i in 0 until calls) bytes += db.getJson("notes", id(i)).length
         else -> for (from in 0 until calls step BLOCK) {
-            bytes += db.blocking { (from until minOf(from + BLOCK, calls)).sumOf { work(name, it).toLong() } }
+            bytes += db.blocking {
+                (from until minOf(from + BLOCK, calls)).sumOf { work(name, it).toLong() }
+            }
         }
     }
     return bytes

@@ -1,4 +1,4 @@
-/* What reads and edits cost in C++, for bindings.py: crossing FOLDER. See there for what it is asked. */
+/* What reads and edits cost in C++, for bindings.py, which says what is asked: crossing FOLDER. */
 #include <kedge/kedge.hpp>
 
 #include <ctime>

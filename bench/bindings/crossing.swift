@@ -1,4 +1,4 @@
-// What reads and edits cost in Swift, for bindings.py: crossing FOLDER. See there for what it is asked.
+// What reads and edits cost in Swift, for bindings.py, which says what is asked: crossing FOLDER.
 import Foundation
 import Kedge
 
@@ -7,7 +7,8 @@ let text = String(repeating: "x", count: 1_000_000)
 let note = String(text.prefix(100))
 
 func put(_ db: Database, _ id: String, _ n: Int, _ text: String) throws -> Int {
-    let args = "{\"collection\":\"notes\",\"id\":\"\(id)\",\"value\":{\"n\":\(n),\"text\":\"\(text)\"}}"
+    let value = "{\"n\":\(n),\"text\":\"\(text)\"}"
+    let args = "{\"collection\":\"notes\",\"id\":\"\(id)\",\"value\":\(value)}"
     _ = try db.mutate("kedge.put", RawJSON(args))
     return args.utf8.count
 }

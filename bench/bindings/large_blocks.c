@@ -1,5 +1,6 @@
-/* A library that is loaded in front of malloc (LD_PRELOAD), and counts the bytes of large blocks that a process allocates:
- * into the file that KEDGE_LARGE_BLOCKS names, as one number of 64 bits, which bindings.py reads. */
+/* A library that is loaded in front of malloc (LD_PRELOAD), and counts the bytes of large blocks
+ * that a process allocates: into the file that KEDGE_LARGE_BLOCKS names, as one number of 64 bits,
+ * which bindings.py reads. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

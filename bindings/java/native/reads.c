@@ -84,12 +84,14 @@ static jlong scan_open(JNIEnv *env, jclass class, jlong db, jbyteArray collectio
 
 /* ---- the rows of a scan ---- */
 
-#define SCAN_BYTES 32768 /* of the rows of one call; the last row may go beyond */
+#define SCAN_BYTES 32768 /* of the rows of one call; the last one may go beyond */
 #define SCAN_END   (-1)  /* in place of a size: no row follows */
+/* Of a row without its value. */
+#define HEAD_BYTES (2 * sizeof(int32_t) + KEDGE_LIMIT_ITEM_ID_BYTES)
 
-/* Rows as io.kedge.Scan reads them: the size of the id, the size of the value, the id, the value. */
+/* Rows as io.kedge.Scan reads them: the sizes of the id and of the value, the id, the value. */
 typedef struct scan_rows {
-    char bytes[SCAN_BYTES];
+    char bytes[SCAN_BYTES + HEAD_BYTES];
     size_t used;
 } scan_rows;
 
@@ -105,28 +107,18 @@ static void add_sizes(scan_rows *rows, size_t id_size, size_t value_size)
     add(rows, sizes, sizeof sizes);
 }
 
-/* The rows, and the last one behind them, which had no room among them; its value is not copied in
- * between. */
-static jbyteArray give_rows(JNIEnv *env, const scan_rows *rows, java_text id, java_text value)
+/* The rows, and the value of the last one, which had no room there: a large one is copied once. */
+static jobjectArray give_rows(JNIEnv *env, const scan_rows *rows, java_text value)
 {
-    const jsize used = (jsize)rows->used;
-    jbyteArray made = (*env)->NewByteArray(env, used + (jsize)id.size + (jsize)value.size);
-    if (!made) return NULL;
-    (*env)->SetByteArrayRegion(env, made, 0, used, (const jbyte *)rows->bytes);
-    if (id.size > 0)
-        (*env)->SetByteArrayRegion(env, made, used, (jsize)id.size, (const jbyte *)id.bytes);
-    if (value.size > 0)
-        (*env)->SetByteArrayRegion(env, made, used + (jsize)id.size, (jsize)value.size,
-                                   (const jbyte *)value.bytes);
-    return made;
+    const java_text parts[2] = {{rows->bytes, rows->used}, value};
+    return java_texts(env, parts, 2);
 }
 
 /* Some rows: as many as `room` bytes hold, and one more. NULL: an exception is pending. */
-static jbyteArray scan_next(JNIEnv *env, jclass class, jlong scan, jint room)
+static jobjectArray scan_next(JNIEnv *env, jclass class, jlong scan, jint room)
 {
     (void)class;
     scan_rows rows = {.used = 0};
-    const size_t sizes = 2 * sizeof(int32_t);
     const size_t most = room > 0 && room < SCAN_BYTES ? (size_t)room : SCAN_BYTES;
     for (;;) {
         java_text id = {0}, value = {0};
@@ -136,14 +128,16 @@ static jbyteArray scan_next(JNIEnv *env, jclass class, jlong scan, jint room)
         if (status == KEDGE_DONE) {
             const int32_t end = SCAN_END;
             add(&rows, &end, sizeof end);
-            return give_rows(env, &rows, (java_text){0}, (java_text){0});
+            return give_rows(env, &rows, (java_text){0});
         }
         if (!java_ok(env, status, &error)) return NULL;
+        if (id.size > KEDGE_LIMIT_ITEM_ID_BYTES) {
+            java_throw(env, KEDGE_CORRUPT, "cache-damaged", "an item has an id that is too long");
+            return NULL;
+        }
         add_sizes(&rows, id.size, value.size);
-        /* There is always room for the sizes of one more row. */
-        if (rows.used + id.size + value.size + sizes > most)
-            return give_rows(env, &rows, id, value);
         add(&rows, id.bytes, id.size);
+        if (rows.used + value.size > most) return give_rows(env, &rows, value);
         add(&rows, value.bytes, value.size);
     }
 }
@@ -332,7 +326,7 @@ java_methods java_read_methods(void)
         JAVA_METHOD("getBytes", "(J[B[B)[B", get_bytes),
         JAVA_METHOD("getProject", "(JZ)[B", get_project),
         JAVA_METHOD("scanOpen", "(J[B[B[BJZ)J", scan_open),
-        JAVA_METHOD("scanNext", "(JI)[B", scan_next),
+        JAVA_METHOD("scanNext", "(JI)[[B", scan_next),
         JAVA_METHOD("scanClose", "(J)V", scan_close),
         JAVA_METHOD("queryOpen", "(J[B[B)J", query_open),
         JAVA_METHOD("queryNext", "(J)Z", query_next),

@@ -125,8 +125,8 @@ func encoded<Value: Encodable, Result>(
 func decoded<Value: Decodable>(
     _ kind: Value.Type, _ pointer: UnsafePointer<CChar>, _ size: Int
 ) throws -> Value {
-    // The types are the same: a cast with `as` would look for that once more, which takes longer than
-    // all the rest of a row.
+    // The types are the same. A cast with `as` would look for that once more, which takes longer
+    // than all the rest of a row.
     if kind == RawJSON.self { return unsafeBitCast(RawJSON(text(pointer, size)), to: Value.self) }
     let bytes = UnsafeMutableRawPointer(mutating: UnsafeRawPointer(pointer))
     return try JSONDecoder().decode(

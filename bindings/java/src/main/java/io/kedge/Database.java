@@ -253,15 +253,13 @@ public final class Database implements AutoCloseable {
      * @throws KedgeException.NotFound when there is none
      */
     public byte[] getBytes(String collection, String id) {
-        byte[] name = Texts.terminated(collection, "collection");
-        byte[] key = Texts.utf8(id, "id");
-        return with(db -> Native.getBytes(db, name, key));
+        return with(db -> Native.getBytes(db, Texts.terminated(collection, "collection"),
+                Texts.utf8(id, "id")));
     }
 
     private String read(String collection, String id, boolean orNull) {
-        byte[] name = Texts.terminated(collection, "collection");
-        byte[] key = Texts.utf8(id, "id");
-        return Texts.made(with(db -> Native.get(db, name, key, orNull)));
+        return Texts.made(with(db -> Native.get(db, Texts.terminated(collection, "collection"),
+                Texts.utf8(id, "id"), orNull)));
     }
 
     /**

@@ -12,6 +12,7 @@ public final class Scan extends Cursor<Item> {
     private static final int MOST_BYTES = 32768;
 
     private ByteBuffer rows = ByteBuffer.allocate(0);
+    private byte[] lastValue; // of the last row, which stands apart
     private int room = FIRST_BYTES;
 
     Scan(Database db, Handle handle) {
@@ -21,7 +22,9 @@ public final class Scan extends Cursor<Item> {
     @Override
     Item step(long pointer) {
         if (!rows.hasRemaining()) {
-            rows = ByteBuffer.wrap(Native.scanNext(pointer, room)).order(ByteOrder.nativeOrder());
+            byte[][] read = Native.scanNext(pointer, room);
+            rows = ByteBuffer.wrap(read[0]).order(ByteOrder.nativeOrder());
+            lastValue = read[1];
             room = Math.min(4 * room, MOST_BYTES);
         }
         int idSize = rows.getInt();
@@ -29,10 +32,14 @@ public final class Scan extends Cursor<Item> {
             return null;
         }
         int valueSize = rows.getInt();
-        int at = rows.position();
         byte[] bytes = rows.array();
-        ((Buffer) rows).position(at + idSize + valueSize); // ByteBuffer has its own since Java 9
-        return new Item(new String(bytes, at, idSize, Texts.UTF_8),
-                Arrays.copyOfRange(bytes, at + idSize, at + idSize + valueSize));
+        int value = rows.position() + idSize;
+        String id = new String(bytes, rows.position(), idSize, Texts.UTF_8);
+        if (value == bytes.length) {
+            ((Buffer) rows).position(value); // ByteBuffer has its own since Java 9
+            return new Item(id, lastValue);
+        }
+        ((Buffer) rows).position(value + valueSize);
+        return new Item(id, Arrays.copyOfRange(bytes, value, value + valueSize));
     }
 }
