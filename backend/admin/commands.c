@@ -43,6 +43,13 @@ static const kedge_admin_command commands[] = {
      "/v1/projects/{0}",
      "",
      "who has a project of this name"},
+    {"organizations-all",
+     {NULL},
+     kedge_admin_organizations_all,
+     NULL,
+     "",
+     "al",
+     "all organizations that have a project"},
     {"versions",
      {NULL},
      kedge_admin_ask,
@@ -343,8 +350,8 @@ void kedge_admin_write_help(kedge_buffer *out)
         "its\n"
         "                      end; - is the standard error\n"
         "  --before V          versions, resource-versions: below this one\n"
-        "  --after NAME        projects, items, resources: behind this one (\"next\" of the page "
-        "before)\n"
+        "  --after NAME        organizations-all, projects, items, resources: behind this one\n"
+        "                      (\"next\" of the page before)\n"
         "  --limit N           how many in one page\n"
         "  --                  what follows is not an option\n"
         "\n"

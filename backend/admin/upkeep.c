@@ -79,9 +79,8 @@ int kedge_admin_verify(const kedge_admin *admin)
     return code == 0 && summary.findings > summary.repaired ? KEDGE_ADMIN_FINDINGS : code;
 }
 
-/* A number from 1 on; 0 when the option was not given. */
-static kedge_status read_number(const char *option, const char *text, int64_t most, int64_t *number,
-                                kedge_error *error)
+kedge_status kedge_admin_read_number(const char *option, const char *text, int64_t most,
+                                     int64_t *number, kedge_error *error)
 {
     *number = 0;
     if (text == NULL) return KEDGE_OK;
@@ -100,10 +99,10 @@ int kedge_admin_retention(const kedge_admin *admin)
     kedge_retention_rule rule;
     int64_t days = 0;
     kedge_project project = kedge_admin_project(admin);
-    kedge_status status = read_number("--keep-versions", line->keep_versions,
-                                      KEDGE_LIMIT_MUTATION_ID, &rule.versions, &error);
+    kedge_status status = kedge_admin_read_number("--keep-versions", line->keep_versions,
+                                                  KEDGE_LIMIT_MUTATION_ID, &rule.versions, &error);
     if (status == KEDGE_OK) {
-        status = read_number("--keep-days", line->keep_days, DAYS_MAX, &days, &error);
+        status = kedge_admin_read_number("--keep-days", line->keep_days, DAYS_MAX, &days, &error);
     }
     if (status == KEDGE_OK && rule.versions == 0 && days == 0) {
         status = kedge_fail(&error, KEDGE_INVALID_ARGUMENT, "usage",
@@ -145,8 +144,8 @@ int kedge_admin_gc(const kedge_admin *admin)
     kedge_gc_options options = {.remove = admin->line->remove, .kept = &kept};
     int64_t hours = 0;
     kedge_project project = kedge_admin_project(admin);
-    kedge_status status =
-        read_number("--grace-hours", admin->line->grace_hours, 24 * DAYS_MAX, &hours, &error);
+    kedge_status status = kedge_admin_read_number("--grace-hours", admin->line->grace_hours,
+                                                  24 * DAYS_MAX, &hours, &error);
     options.grace_ms = hours * HOUR_MS;
     if (status == KEDGE_OK) status = keep_dead_letters(admin, &kept, &options, &error);
     if (status == KEDGE_OK) {

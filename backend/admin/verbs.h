@@ -48,6 +48,10 @@ int kedge_admin_send(const kedge_admin *admin, const char *method, const kedge_b
 kedge_status kedge_admin_read_value(const char *path, size_t bytes_max, kedge_buffer *text,
                                     kedge_error *error);
 
+/* The value of an option: a number from 1 to `most`; 0 when `text` is NULL. */
+kedge_status kedge_admin_read_number(const char *option, const char *text, int64_t most,
+                                     int64_t *number, kedge_error *error);
+
 /* ---- commands ---- */
 
 int kedge_admin_ask(const kedge_admin *admin); /* the request of the command's table row */
@@ -69,6 +73,7 @@ int kedge_admin_export(const kedge_admin *admin);
 int kedge_admin_import(const kedge_admin *admin);
 int kedge_admin_discard_import(const kedge_admin *admin);
 int kedge_admin_delete_project(const kedge_admin *admin);
+int kedge_admin_organizations_all(const kedge_admin *admin);
 /* These four open what they need themselves: they get neither a backend nor stores. */
 int kedge_admin_make_keys(const kedge_admin *admin);
 int kedge_admin_token(const kedge_admin *admin);

@@ -13,18 +13,11 @@ typedef struct pending_key {
     kedge_log_key sort;
 } pending_key;
 
-static kedge_log_key partition_of(const kedge_log *log)
-{
-    kedge_log_key key = kedge_log_key_segments(log);
-    key.text[0] = 'P';
-    return key;
-}
-
 /* A num says how long it is, so that two of them, one behind the other, are in order. */
 static pending_key key_of(const kedge_log *log, const kedge_log_place *at)
 {
     kedge_log_key num = kedge_log_key_num(at->num);
-    pending_key key = {partition_of(log), kedge_log_key_num(at->segment)};
+    pending_key key = {kedge_log_key_pending(log), kedge_log_key_num(at->segment)};
     memcpy(key.sort.text + key.sort.size, num.text, num.size + 1);
     key.sort.size += num.size;
     return key;
@@ -150,7 +143,7 @@ kedge_status kedge_pending_snapshot_first(const kedge_log *log, bool consistent,
                                           kedge_pending_snapshot *pending, kedge_error *error)
 {
     const kedge_records *records = log->project->records;
-    kedge_log_key partition = partition_of(log);
+    kedge_log_key partition = kedge_log_key_pending(log);
     kedge_record_set set = {0};
     const kedge_records_query query = {
         .partition = kedge_log_key_bytes(&partition), .limit = 1, .consistent = consistent};

@@ -1,13 +1,13 @@
 /* Going through the entries of logs. */
 #include "backend/effects/reprocess.h"
 
+#include "backend/log/layout.h"
 #include "backend/log/segments.h"
 #include "common/error.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define PARTITION  "Reprocess#"
 #define SORT       "Logs"
 #define NAME_SIZE  65
 #define LOGS       100 /* that are listed at a time */
@@ -25,7 +25,7 @@ typedef struct reprocessing {
     const kedge_project *project;
     int64_t since_s;
     kedge_reprocess_result *result;
-    char partition[sizeof PARTITION + 2 * NAME_SIZE];
+    kedge_log_key partition;
     progress at;
 } reprocessing;
 
@@ -33,7 +33,7 @@ typedef struct reprocessing {
 
 static kedge_record_key key_of(const reprocessing *run)
 {
-    return (kedge_record_key){kedge_bytes_of(run->partition), KEDGE_BYTES(SORT)};
+    return (kedge_record_key){kedge_log_key_bytes(&run->partition), KEDGE_BYTES(SORT)};
 }
 
 static int64_t number_of(const kedge_record *record, const char *name)
@@ -246,11 +246,9 @@ kedge_status kedge_reprocess_logs(const kedge_effects *effects, const kedge_proj
                         .project = project,
                         .since_s = since_s,
                         .result = result,
+                        .partition = kedge_log_key_reprocess(&project->ref),
                         .at = {.next = -1}};
     *result = (kedge_reprocess_result){.continued = false};
-    snprintf(run.partition, sizeof run.partition, PARTITION "%.*s/%.*s",
-             (int)project->ref.organization.size, project->ref.organization.data,
-             (int)project->ref.project.size, project->ref.project.data);
     name_list *list = kedge_allocate(project->allocator, sizeof *list);
     if (list == NULL) return kedge_fail_no_memory(error);
     kedge_status status = load(&run, error);

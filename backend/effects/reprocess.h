@@ -2,10 +2,9 @@
  * read them. Goes through the entries themselves, from a time on, and does for each what the
  * stream's handler would have done (apply.h), which can be repeated.
  *
- * How far it came stands in a record, so that a run that ended in between is gone on with:
- *
- *   partition "Reprocess#{organization}/{project}", sort key "Logs"
- *   attributes: since (s), log, next (the number of the entry in it that comes next), revision */
+ * How far it came stands in a record (backend/log/layout.h), so that a run that ended in between is
+ * gone on with. Its attributes: since (s), log, next (the number of the entry in it that comes
+ * next), revision */
 #ifndef KEDGE_BACKEND_EFFECTS_REPROCESS_H
 #define KEDGE_BACKEND_EFFECTS_REPROCESS_H
 

@@ -6,7 +6,8 @@
  *      their entries were gone through again
  *   3. blobs of logs
  *   4. the project's settings and its access list, with all their versions
- *   5. discarding the import removes versions and their blobs, and gives the name back
+ *   5. the marker of its organization, if that has no other project
+ *   6. discarding the import removes versions and their blobs, and gives the name back
  *
  * Whoever finds the record of 1 begins with 2. */
 #include "backend/jobs/delete.h"
@@ -18,10 +19,9 @@
 #include "backend/resource/keys.h"
 #include "backend/resource/settings.h"
 #include "backend/versioned/projects/name_claim.h"
-#include "common/assert.h"
+#include "backend/versioned/projects/organizations.h"
 #include "common/error.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define RECORDS_PER_PAGE 90
@@ -151,10 +151,9 @@ static kedge_status delete_entries(const kedge_log *log, kedge_error *error)
 
 static kedge_status delete_log(const kedge_log *log, kedge_error *error)
 {
-    kedge_log_key pending = kedge_log_key_segments(log);
+    kedge_log_key pending = kedge_log_key_pending(log);
     kedge_log_key logs = kedge_log_key_logs(&log->project->ref);
     kedge_record_key key = {kedge_log_key_bytes(&logs), log->name};
-    pending.text[0] = 'P'; /* as backend/effects/pending.c has it */
     kedge_status status = delete_partition(log->project, kedge_log_key_bytes(&pending), error);
     if (status == KEDGE_OK) status = delete_entries(log, error);
     return status == KEDGE_OK ? delete_record(log->project, &key, error) : status;
@@ -180,30 +179,22 @@ static kedge_status delete_logs(const kedge_project *project, kedge_error *error
     return status;
 }
 
-/* What a reprocessing that was broken off has left (backend/effects/reprocess.c). */
+/* What a reprocessing that was broken off has left. */
 static kedge_status delete_progress(const kedge_project *project, kedge_error *error)
 {
-    char partition[2 * KEDGE_LIMIT_NAME_BYTES + 16];
-    int size = snprintf(partition, sizeof partition, "Reprocess#%.*s/%.*s",
-                        (int)project->ref.organization.size, project->ref.organization.data,
-                        (int)project->ref.project.size, project->ref.project.data);
-    KEDGE_ASSERT(size > 0 && (size_t)size < sizeof partition);
-    return delete_partition(project, kedge_bytes_of(partition), error);
+    kedge_log_key partition = kedge_log_key_reprocess(&project->ref);
+    return delete_partition(project, kedge_log_key_bytes(&partition), error);
 }
 
 static kedge_status delete_blobs_of_logs(const kedge_project *project, kedge_error *error)
 {
     const kedge_blobs *blobs = project->blobs;
-    char prefix[2 * KEDGE_LIMIT_NAME_BYTES + 16];
-    int size = snprintf(prefix, sizeof prefix, "%.*s/logs/%.*s/",
-                        (int)project->ref.organization.size, project->ref.organization.data,
-                        (int)project->ref.project.size, project->ref.project.data);
-    KEDGE_ASSERT(size > 0 && (size_t)size < sizeof prefix);
+    kedge_log_key prefix = kedge_log_key_blobs(&project->ref);
     kedge_status status = KEDGE_OK;
     for (bool more = true; more && status == KEDGE_OK;) {
         kedge_blob_list list = {0};
-        status = blobs->vtable->list(blobs->self, kedge_bytes_of(prefix), (kedge_bytes){NULL, 0},
-                                     BLOBS_PER_PAGE, &list, error);
+        status = blobs->vtable->list(blobs->self, kedge_log_key_bytes(&prefix),
+                                     (kedge_bytes){NULL, 0}, BLOBS_PER_PAGE, &list, error);
         if (status != KEDGE_OK) return status;
         more = list.count > 0;
         for (size_t i = 0; i < list.count && status == KEDGE_OK; i++)
@@ -248,5 +239,6 @@ kedge_status kedge_project_delete(const kedge_project *project, kedge_error *err
     if (status == KEDGE_OK) status = delete_progress(project, error);
     if (status == KEDGE_OK) status = delete_blobs_of_logs(project, error);
     if (status == KEDGE_OK) status = delete_resources(project, error);
+    if (status == KEDGE_OK) status = kedge_organization_unmark(project, error);
     return status == KEDGE_OK ? import_discard(project, error) : status;
 }

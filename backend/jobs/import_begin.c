@@ -1,6 +1,7 @@
 /* Import: taking the name, versions under it, and the commit. */
 #include "backend/jobs/import_internal.h"
 
+#include "backend/versioned/projects/organizations.h"
 #include "backend/versioned/versions/version_codec.h"
 #include "backend/versioned/versions/versions.h"
 #include "common/error.h"
@@ -202,6 +203,7 @@ kedge_status import_commit(importing *work, kedge_error *error)
     kedge_key project = kedge_key_project(work->project->ref.project);
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_key retention = kedge_key_retention();
+    kedge_organization_marker marker;
     kedge_record_write writes[] = {
         {.kind = KEDGE_WRITE_PUT,
          .record = {{kedge_key_bytes(&organization), kedge_key_bytes(&project)},
@@ -212,7 +214,8 @@ kedge_status import_commit(importing *work, kedge_error *error)
          .condition = KEDGE_IF_EQUAL,
          .expected = import_token(work)},
         {.kind = KEDGE_WRITE_DELETE,
-         .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&retention)}}}};
+         .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&retention)}}},
+        kedge_organization_mark(work->project->ref.organization, work->token, &marker)};
     /* Without old versions that are gone, no record either: one that stands there is nobody's. */
     if (work->oldest > 1) {
         writes[2].kind = KEDGE_WRITE_PUT;
@@ -220,6 +223,6 @@ kedge_status import_commit(importing *work, kedge_error *error)
         writes[2].record.attribute_count = 3;
     }
     const kedge_records *records = work->project->records;
-    kedge_status status = records->vtable->transact(records->self, writes, 3, error);
+    kedge_status status = records->vtable->transact(records->self, writes, 4, error);
     return status == KEDGE_CONFLICT ? import_raced(error) : status;
 }

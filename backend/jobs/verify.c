@@ -1,6 +1,7 @@
 /* Verify: all of a project, version by version. */
 #include "backend/jobs/verify_internal.h"
 
+#include "backend/versioned/projects/organizations.h"
 #include "backend/versioned/versions/version_codec.h"
 #include "common/error.h"
 
@@ -107,6 +108,21 @@ static kedge_status start_replay(verifying *work, kedge_error *error)
 
 /* ---- the project ---- */
 
+/* Projects that were made before there were markers may be in an organization that has none. */
+static kedge_status verify_marker(verifying *work, const char *lineage, kedge_error *error)
+{
+    kedge_bytes organization = work->project->ref.organization;
+    bool marked = false;
+    kedge_status status = kedge_organization_is_marked(work->project, &marked, error);
+    if (status != KEDGE_OK || marked) return status;
+    status = verify_tell(work, "organization-unlisted", 0, organization, error,
+                         "the list of all organizations lacks this one");
+    if (status != KEDGE_OK || !work->repair) return status;
+    status = kedge_organization_mark_again(work->project, lineage, error);
+    if (status != KEDGE_OK) return status;
+    return verify_tell_repaired(work, "organization", 0, organization, "the project", error);
+}
+
 static kedge_status verify_creation(verifying *work, kedge_error *error)
 {
     const kedge_version *creation = NULL;
@@ -129,6 +145,7 @@ static kedge_status verify_creation(verifying *work, kedge_error *error)
         }
         kedge_version_release(first);
     }
+    if (status == KEDGE_OK) status = verify_marker(work, creation->lineage, error);
     kedge_version_release(creation);
     return status;
 }

@@ -64,14 +64,38 @@ kedge_log_key kedge_log_key_entries(const kedge_log *log, int64_t segment)
     return key;
 }
 
-kedge_log_key kedge_log_key_logs(const kedge_project_ref *ref)
+kedge_log_key kedge_log_key_pending(const kedge_log *log)
+{
+    kedge_log_key key = {.text = "P#", .size = 2};
+    append_id(&key, log->id);
+    return key;
+}
+
+static kedge_log_key key_of_project(const char *before, const kedge_project_ref *ref,
+                                    const char *between, const char *behind)
 {
     kedge_log_key key;
-    int size = snprintf(key.text, sizeof key.text, "L#%.*s/%.*s", (int)ref->organization.size,
-                        ref->organization.data, (int)ref->project.size, ref->project.data);
+    int size = snprintf(key.text, sizeof key.text, "%s%.*s%s%.*s%s", before,
+                        (int)ref->organization.size, ref->organization.data, between,
+                        (int)ref->project.size, ref->project.data, behind);
     KEDGE_ASSERT(size > 0 && (size_t)size < sizeof key.text);
     key.size = (size_t)size;
     return key;
+}
+
+kedge_log_key kedge_log_key_logs(const kedge_project_ref *ref)
+{
+    return key_of_project("L#", ref, "/", "");
+}
+
+kedge_log_key kedge_log_key_reprocess(const kedge_project_ref *ref)
+{
+    return key_of_project("Reprocess#", ref, "/", "");
+}
+
+kedge_log_key kedge_log_key_blobs(const kedge_project_ref *ref)
+{
+    return key_of_project("", ref, "/logs/", "/");
 }
 
 kedge_log_key kedge_log_key_num(int64_t num)

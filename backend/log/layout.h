@@ -5,6 +5,11 @@
  *   entry        E#{uuid}{num of the segment}    {num}
  *   log          L#{organization}/{project}      {log}
  *
+ * and of what follows the writes of logs (backend/effects), which is removed with them:
+ *
+ *   pending snapshot        P#{uuid}                             {num of the segment}{num}
+ *   progress of a run       Reprocess#{organization}/{project}   Logs
+ *
  *   body         {organization}/logs/{project}/{log}/bodies/{32 hexadecimal digits}.json.gz
  *   archive      {organization}/logs/{project}/{log}/archive/{sha256}.json.gz
  *   snapshot     {organization}/logs/{project}/{log}/snapshots/{id, as a sha256}.json.gz
@@ -33,10 +38,14 @@ kedge_bytes kedge_log_key_bytes(const kedge_log_key *key);
 kedge_log_key kedge_log_key_segments(const kedge_log *log);
 kedge_log_key kedge_log_key_entries(const kedge_log *log, int64_t segment);
 kedge_log_key kedge_log_key_logs(const kedge_project_ref *ref);
+kedge_log_key kedge_log_key_pending(const kedge_log *log);
+kedge_log_key kedge_log_key_reprocess(const kedge_project_ref *ref);
 kedge_log_key kedge_log_key_num(int64_t num); /* 0 to KEDGE_LOG_NUMBER_MAX */
 /* False when it is no number, or not in its shortest form. */
 bool kedge_log_key_read_num(kedge_bytes sort, int64_t *num);
 
+/* The common prefix of all blob keys of a project's logs. */
+kedge_log_key kedge_log_key_blobs(const kedge_project_ref *ref);
 kedge_log_key kedge_log_key_body(const kedge_log *log, kedge_bytes name);
 kedge_log_key kedge_log_key_archive(const kedge_log *log, const char hash[KEDGE_SHA256_HEX]);
 kedge_log_key kedge_log_key_snapshot(const kedge_log *log, kedge_bytes id);

@@ -108,9 +108,15 @@ class Stores:
 
     def partitions(self):
         """(organization, its projects' records) and (organization, project, its records)."""
-        organizations, projects = {}, {}
+        organizations, projects, listed = {}, {}, set()
         for record in self.records:
             partition, sort = record["pk"]["S"], record["sk"]["S"]
+            if partition.startswith("Organizations#"):
+                shard = hashlib.sha256(sort.encode()).digest()[0] % 16
+                expect(partition == f"Organizations#{shard:02}", partition, "is not the shard of", sort)
+                expect(re.fullmatch("[0-9a-f]{32}", attributes(record, {"token": "S"})["token"]), record)
+                listed.add(sort)
+                continue
             organization = re.fullmatch(rf"Org#({NAME})", partition)
             project = re.fullmatch(rf"Project#({NAME})/({NAME})", partition)
             expect(organization or project, "a partition key of no kind:", partition)
@@ -119,6 +125,7 @@ class Stores:
                 organizations.setdefault(organization[1], {})[sort[8:]] = record
             else:
                 projects.setdefault(project.groups(), []).append(record)
+        expect(listed == set(organizations), "the organizations with a marker are", listed)
         return organizations, projects
 
 

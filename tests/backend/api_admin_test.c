@@ -46,6 +46,20 @@ static void test_projects_are_made_and_listed(void **state)
     check_string(folder, "organizations.1", "other");
 }
 
+static void test_all_organizations_are_listed_in_pages(void **state)
+{
+    folder_world *folder = *state;
+    assert_int_equal(run(folder, "create-project|--org|other|--project|notes"), 0);
+    assert_int_equal(run(folder, "organizations-all|--limit|1"), 0);
+    check_string(folder, "organizations.0", "acme");
+    check_string(folder, "next", "acme");
+    assert_int_equal(run(folder, "organizations-all|--after|acme"), 0);
+    assert_string_equal(folder->text, "{\"organizations\":[\"other\"],\"next\":null}\n");
+    assert_int_equal(run(folder, "organizations-all|--limit|0"), 2);
+    assert_int_equal(run(folder, "organizations-all|--limit|1001"), 2);
+    assert_int_equal(run(folder, "organizations-all|--org|acme"), 2);
+}
+
 static void test_the_index_is_completed(void **state)
 {
     folder_world *folder = *state;
@@ -418,6 +432,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_all_six_queries_are_answered_beside_a_server),
         TEST(test_projects_are_made_and_listed),
+        TEST(test_all_organizations_are_listed_in_pages),
         TEST(test_the_index_is_completed),
         TEST(test_a_version_is_forked_into_a_new_project),
         TEST(test_versions_are_rebased_onto_a_fork),

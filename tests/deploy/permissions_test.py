@@ -405,12 +405,12 @@ class Permissions(unittest.TestCase):
 
         def tend(project, command, *arguments, **variables):
             done.add(command)
-            of_all = command in ("projects", "organizations", "dead-letters", "redrive", "redrive-all")
+            of_all = command in ("projects", "organizations", "organizations-all", "dead-letters", "redrive", "redrive-all")
             place = [] if of_all else ["--org", "acme"]
             place += [] if of_all or "resource" in command else ["--project", project]
             return self.admin({**role.environment(), **variables}, *place, command, *arguments)
 
-        for line in ("create-project", "projects acme", "organizations tended", "versions", "version 20",
+        for line in ("create-project", "projects acme", "organizations tended", "organizations-all", "versions", "version 20",
                      "items notes", "item notes large", "mutation a 1", "latest-mutation a", "index", "checkpoint",
                      "fork twin", "verify", "dead-letters", *self.resource_commands()):
             tend("tended", *line.split())
@@ -440,6 +440,7 @@ class Permissions(unittest.TestCase):
         tend("tended", "put-resource", "access", "project:tended", str(access))
         for project in ("logged", "tended"):
             tend(project, "delete-project", "--yes")
+        self.lose_last_project(role)
         self.assertEqual(self.left_of("logged", "tended"), [])
         self.check(role)
         told = subprocess.run([ADMIN, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
@@ -449,6 +450,13 @@ class Permissions(unittest.TestCase):
                 self.admin(role.environment(), command, str(pathlib.Path(self.folder.name) / "copy"))
         of_no_data = {"make-keys", "token"}
         self.assertEqual(set(re.findall(r"^  ([a-z][a-z-]*) ", told, re.MULTILINE)), done | of_a_folder | of_no_data)
+
+    def lose_last_project(self, role):
+        """An organization comes and goes with its only project."""
+        of_its_own = ("--org", "passing", "--project", "only")
+        for command in (["create-project"], ["delete-project", "--yes"]):
+            self.admin(role.environment(), *of_its_own, *command)
+        self.assertNotIn("passing", self.admin(role.environment(), "organizations-all"))
 
     def left_of(self, *projects):
         """What the table and the bucket have of projects that were deleted; the record that tells of it stays."""

@@ -225,6 +225,18 @@ class Tenants(unittest.TestCase):
         other = self.token(org="other", role="editor", sub="mallory")
         self.assertEqual(self.door.ask([request(b"PUT", b"/v1/orgs/other/projects/free", other, b"")])[0].status, 201)
 
+    def test_no_token_lists_the_organizations(self):
+        paths = (b"/v1/orgs", b"/v1/orgs/", b"/v1/organizations", b"/v1/orgs/*", b"/v1/orgs/*/projects", b"/v1/projects",
+                 b"/v1/orgs/Organizations/projects", b"/v1/orgs/Organizations%2300/projects", b"/v1/projects/Organizations%2300",
+                 b"/v1/orgs/other/resources/Organizations%2300")
+        tokens = [self.admin, *self.others]
+        answers = self.door.ask([request(method, path, token, b"" if method == b"POST" else None)
+                                 for token in tokens for path in paths for method in (b"GET", b"POST")])
+        self.assertEqual(len(answers), 2 * len(tokens) * len(paths))
+        for answer in answers:
+            self.assertFalse(answer.status == 200 and b"acme" in answer.body, answer)
+            self.assertIn(answer.status, (200, 400, 403, 404, 405), answer)
+
     @unittest.skipIf(LAMBDA, "a function has no event streams")
     def test_a_ticket_opens_no_stream_of_another_project(self):
         for number in range(500):

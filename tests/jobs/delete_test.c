@@ -5,6 +5,7 @@
 #include "backend/api/api.h"
 #include "backend/jobs/delete.h"
 #include "backend/log/layout.h"
+#include "backend/versioned/projects/organizations.h"
 #include "tests/backend/project_records.h"
 #include "tests/support/project.h"
 
@@ -57,9 +58,8 @@ static void add_rests(test_world *world, const kedge_project_ref *ref)
 {
     char progress[128];
     kedge_log log = kedge_log_of(HANDLE(world->backend, ref), KEDGE_BYTES("l"));
-    kedge_log_key pending = kedge_log_key_segments(&log);
+    kedge_log_key pending = kedge_log_key_pending(&log);
     const kedge_records *records = &world->store_records;
-    pending.text[0] = 'P';
     snprintf(progress, sizeof progress, "Reprocess#acme/%s", ref->project.data);
     const char *const partitions[] = {progress, pending.text};
     for (size_t i = 0; i < 2; i++) {
@@ -126,9 +126,9 @@ static size_t count_all(test_world *world, const kedge_project_ref *ref)
     kedge_log log = kedge_log_of(HANDLE(world->backend, ref), KEDGE_BYTES("l"));
     kedge_log_key segments = kedge_log_key_segments(&log);
     kedge_log_key entries = kedge_log_key_entries(&log, 0);
+    kedge_log_key pending = kedge_log_key_pending(&log);
     size_t count = count_records(world, segments.text) + count_records(world, entries.text);
-    segments.text[0] = 'P';
-    count += count_records(world, segments.text);
+    count += count_records(world, pending.text);
     const char *const partitions[] = {"L#acme/%s", "Project#acme/%s",
                                       "ResourceHistory#acme/access/project:%s",
                                       "Reprocess#acme/%s"};
@@ -150,6 +150,13 @@ static bool is_there(test_world *world)
     return status == KEDGE_OK;
 }
 
+static bool is_listed(test_world *world)
+{
+    bool marked = false;
+    assert_int_equal(kedge_organization_is_marked(NOTES(world), &marked, NULL), KEDGE_OK);
+    return marked;
+}
+
 /* One record stays: that an import, or what looks like one, was discarded under the name. */
 static void check_gone(test_world *world, size_t of_twin)
 {
@@ -157,6 +164,7 @@ static void check_gone(test_world *world, size_t of_twin)
     assert_int_equal(count_all(world, &notes), 1);
     assert_int_equal(project_records_count(&world->store_records, &notes, "Discarded"), 1);
     assert_int_equal(count_records(world, "Org#acme"), 1);
+    assert_true(is_listed(world));
     assert_int_equal(count_records(world, "Resource#acme/access"), 1);
     assert_int_equal(count_all(world, &twin), of_twin);
     assert_string_equal(jobs_findings(world, &twin), "");
@@ -213,6 +221,30 @@ static void test_a_deletion_that_was_broken_off_anywhere_is_completed_by_the_nex
     assert_true(at > 20);
 }
 
+static void
+test_an_organization_goes_with_its_last_project_wherever_that_was_broken_off(void **state)
+{
+    (void)state;
+    bool completed = false;
+    for (uint64_t at = 1; !completed && at < CALLS_MAX; at++) {
+        void *made;
+        kedge_error error = {0};
+        world_setup_memory(&made);
+        test_world *world = made;
+        world_put(world, "c1", 1, "a", 1);
+        world_restart(world);
+        assert_true(is_listed(world));
+        world_arm(world, WORLD_FAULT_BEFORE, at, true, false);
+        completed = kedge_project_delete(NOTES(world), &error) == KEDGE_OK;
+        world_disarm(world);
+        world_restart(world);
+        if (!completed) assert_int_equal(kedge_project_delete(NOTES(world), &error), KEDGE_OK);
+        assert_false(is_listed(world));
+        world_teardown(&made);
+    }
+    assert_true(completed);
+}
+
 static void test_an_import_under_way_is_not_deleted(void **state)
 {
     test_world *world = *state;
@@ -233,6 +265,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_of_a_deleted_project_is_left_and_its_fork_stays),
         cmocka_unit_test(test_a_deletion_that_was_broken_off_anywhere_is_completed_by_the_next_one),
+        cmocka_unit_test(
+            test_an_organization_goes_with_its_last_project_wherever_that_was_broken_off),
         OVER_MEMORY(test_an_import_under_way_is_not_deleted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "backend/api/api.h"
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/projects/fork.h"
+#include "backend/versioned/projects/organizations.h"
 #include "backend/versioned/projects/redeliver.h"
 #include "backend/versioned/state/state_internal.h"
 #include "tests/support/project.h"
@@ -510,6 +511,25 @@ static void test_a_store_that_does_not_answer_leaves_the_rest_to_the_next_run(vo
     }
 }
 
+/* As in stores that were made before organizations had markers. */
+static void test_an_organization_that_is_not_listed_is_listed_again(void **state)
+{
+    test_world *world = *state;
+    const kedge_records *records = &world->store_records;
+    kedge_organization_marker marker;
+    bool marked = false;
+    world_put(world, "c1", 1, "a", 1);
+    kedge_record_write write = kedge_organization_mark(notes.organization, "", &marker);
+    write.kind = KEDGE_WRITE_DELETE;
+    assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
+    assert_string_equal(jobs_findings(world, &notes), "organization-unlisted");
+    repair(world, &notes, 1, 1, 0);
+    assert_non_null(strstr(kept.text.data, "\"repaired\":\"organization\","));
+    assert_int_equal(kedge_organization_is_marked(NOTES(world), &marked, NULL), KEDGE_OK);
+    assert_true(marked);
+    jobs_check(world);
+}
+
 static int end_lines(void **state)
 {
     (void)state;
@@ -540,6 +560,7 @@ int main(void)
         OVER_MEMORY(test_a_fork_gets_its_bodies_from_its_source),
         OVER_MEMORY(test_checkpoints_are_made_again_from_the_versions),
         OVER_MEMORY(test_rows_are_made_again_from_the_versions),
+        OVER_BOTH(test_an_organization_that_is_not_listed_is_listed_again),
         OVER_MEMORY(test_a_version_that_is_gone_stays_a_finding),
         OVER_MEMORY(test_a_repair_that_is_broken_off_is_finished_by_the_next_run),
         OVER_MEMORY(test_a_store_that_does_not_answer_leaves_the_rest_to_the_next_run),

@@ -30,6 +30,11 @@ kedge_bytes kedge_key_bytes(const kedge_key *key)
 
 #define SHOW(bytes) (int)(bytes).size, (bytes).data
 
+kedge_key kedge_key_organizations(uint32_t shard)
+{
+    return format_key("Organizations#%02" PRIu32, shard);
+}
+
 kedge_key kedge_key_organization(kedge_bytes organization)
 {
     return format_key("Org#%.*s", SHOW(organization));

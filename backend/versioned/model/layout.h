@@ -1,6 +1,7 @@
 /* The keys of the versioned layout: partition and sort keys of records, and blob keys.
  *
  *   entity               partition                  sort
+ *   organization         Organizations#{2 digits}   {org}
  *   project of an org    Org#{org}                  Project#{project}
  *   project version      Project#{org}/{project}    ProjectVersion#pv_{12 digits}
  *   collection version   same                       Collection#{name}#cv_{12 digits}#{4 digits}
@@ -32,6 +33,9 @@
 #define KEDGE_VERSION_NUMBER_MAX 999999999999
 #define KEDGE_VERSION_IMPORTING  999999999998 /* no version: version_codec.h */
 #define KEDGE_PART_MAX           9999
+/* Never changes: a marker is found by the first byte of its name's SHA-256, modulo this. It keeps
+ * the creations of projects from one partition, and a list reads all of them. */
+#define KEDGE_ORGANIZATION_SHARDS 16
 
 typedef struct kedge_key {
     char text[KEDGE_KEY_BYTES_MAX]; /* NUL-terminated */
@@ -40,6 +44,7 @@ typedef struct kedge_key {
 
 kedge_bytes kedge_key_bytes(const kedge_key *key);
 
+kedge_key kedge_key_organizations(uint32_t shard);
 kedge_key kedge_key_organization(kedge_bytes organization);
 kedge_key kedge_key_project(kedge_bytes project);
 kedge_key kedge_key_partition(const kedge_project_ref *ref);

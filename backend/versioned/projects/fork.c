@@ -3,6 +3,7 @@
 
 #include "backend/base/background.h"
 #include "backend/versioned/projects/name_claim.h"
+#include "backend/versioned/projects/organizations.h"
 #include "backend/versioned/state/checkpoint.h"
 #include "backend/versioned/versions/blob.h"
 #include "backend/versioned/versions/version_codec.h"
@@ -274,7 +275,9 @@ static kedge_status put_both(const forking *work, const kedge_version *version,
     kedge_key import = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_key discarded = kedge_key_discarded();
     bool never = work->discarded[0] == '\0';
+    kedge_organization_marker marker;
     kedge_record_write writes[] = {
+        kedge_organization_mark(work->to->ref.organization, lineage, &marker),
         {.kind = KEDGE_WRITE_PUT,
          .record = {{kedge_key_bytes(&organization), kedge_key_bytes(&project)}, attributes, 4},
          .condition = KEDGE_IF_ABSENT},
@@ -291,7 +294,7 @@ static kedge_status put_both(const forking *work, const kedge_version *version,
          .condition = never ? KEDGE_IF_ABSENT : KEDGE_IF_EQUAL,
          .expected = {"token", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(work->discarded), 0}}};
     const kedge_records *records = work->to->records;
-    return records->vtable->transact(records->self, writes, 4, error);
+    return records->vtable->transact(records->self, writes, 5, error);
 }
 
 static kedge_status commit(const forking *work, kedge_error *error)

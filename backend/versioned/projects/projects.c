@@ -3,12 +3,13 @@
 
 #include "backend/base/backend.h"
 #include "backend/versioned/model/layout.h"
+#include "backend/versioned/projects/organizations.h"
 #include "common/error.h"
 
 #include <string.h>
 
 static kedge_status put_project(kedge_backend *backend, const kedge_record_key *key,
-                                kedge_bytes project, const kedge_project_found *made,
+                                const kedge_project_ref *ref, const kedge_project_found *made,
                                 kedge_error *error)
 {
     char lineage[KEDGE_LINEAGE_HEX];
@@ -16,13 +17,17 @@ static kedge_status put_project(kedge_backend *backend, const kedge_record_key *
     kedge_attribute attributes[] = {
         {"created", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, made->created_ms},
         {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(lineage), 0},
-        {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, project, 0},
+        {KEDGE_RECORDS_INVERTED, KEDGE_ATTRIBUTE_TEXT, ref->project, 0},
         {"kind", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(KEDGE_PROJECT_KIND_LOG), 0}};
     size_t count = made->kind == KEDGE_PROJECT_LOG ? 4 : 3;
-    kedge_record_write write = {
-        .kind = KEDGE_WRITE_PUT, .record = {*key, attributes, count}, .condition = KEDGE_IF_ABSENT};
+    kedge_organization_marker marker;
+    const kedge_record_write writes[] = {
+        {.kind = KEDGE_WRITE_PUT,
+         .record = {*key, attributes, count},
+         .condition = KEDGE_IF_ABSENT},
+        kedge_organization_mark(ref->organization, lineage, &marker)};
     const kedge_records *records = &backend->options.records;
-    return records->vtable->write(records->self, &write, error);
+    return records->vtable->transact(records->self, writes, 2, error);
 }
 
 static kedge_project_found found_in(const kedge_record *record)
@@ -58,7 +63,7 @@ kedge_status kedge_project_create_kind(const kedge_project *project, kedge_proje
     status = get_found(project->backend, &key, &there, error);
     if (status == KEDGE_NOT_FOUND) {
         there.created_ms = project->environment->now_ms(project->environment->context);
-        status = put_project(project->backend, &key, project->ref.project, &there, error);
+        status = put_project(project->backend, &key, &project->ref, &there, error);
         made = status == KEDGE_OK;
         if (status == KEDGE_CONFLICT) status = get_found(project->backend, &key, &there, error);
     }
