@@ -5,10 +5,11 @@
 KEDGE_VERSION=$(sed -n 's/^project(kedge VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 
 # build_jars FOLDER CFLAGS LDFLAGS: into FOLDER/maven, with the libkedge.a of FOLDER/build. Maven asks no network.
+# What was made of the same sources stays; the times in the jars are those that the poms give.
 build_jars() {
   local folder=$1 work=$1/build/bindings from=$1/build made
   made=$({
-    echo "$SOURCE_DATE_EPOCH $2 $3 $BINDING_MAVEN_HOME" && java -version && mvn -version && ${CC:-cc} --version
+    echo "$2 $3 $BINDING_MAVEN_HOME" && java -version && mvn -version && ${CC:-cc} --version
     cat "$from/lib/libkedge.a" scripts/packages/bindings.sh
     find include/kedge bindings/pom.xml bindings/java bindings/kotlin -type f | LC_ALL=C sort | xargs sha256sum
   } 2>&1 | sha256sum)
@@ -16,11 +17,12 @@ build_jars() {
   rm -rf "$folder/maven" "$work" "$from/bindings.made"
   mkdir -p "$work"
   cp -r bindings/pom.xml bindings/java bindings/kotlin "$work" # Maven leaves there what it makes
+  rm -rf "$work"/{java,kotlin}/target                          # of a build by hand
   KEDGE_INCLUDE=$KEDGE_ROOT/include KEDGE_ARCHIVE=$from/lib/libkedge.a CFLAGS=$2 LDFLAGS=$3 \
     bindings/java/native/build.sh "$work/natives/libkedge_java.so" || return
   mvn -o -B -ntp -q -f "$work/pom.xml" -Pjavadoc -Dmaven.repo.local="$BINDING_MAVEN_HOME/repository" \
-    -Dmaven.test.skip=true -Dkedge.natives="$(realpath "$work/natives")" -Dkedge.machine="linux-$(uname -m)" \
-    -Dproject.build.outputTimestamp="$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)" package || return
+    -Dmaven.test.skip=true -Dkedge.natives="$(realpath "$work/natives")" -Dkedge.machine="linux-$(uname -m)" package ||
+    return
   publish_jar "$folder/maven" "$work/java" kedge && publish_jar "$folder/maven" "$work/kotlin" kedge-kotlin &&
     echo "$made" >"$from/bindings.made"
 }
