@@ -287,8 +287,9 @@ static void stop(kedge_service *service)
 {
     kedge_consumers_stop(service->consumers);
     kedge_followers_stop(service->followers);
+    kedge_reload_stop(service->reload); /* it ends streams of the server */
     kedge_server_stop(service->server);
-    kedge_reload_stop(service->reload); /* its counters are among the server's metrics */
+    kedge_reload_free(service->reload); /* its counters were among the server's metrics */
     kedge_followers_free(service->followers);
     kedge_consumers_free(service->consumers);
     kedge_backend_free(service->backend);

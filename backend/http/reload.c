@@ -39,6 +39,7 @@ struct kedge_reload {
     pthread_cond_t signal; /* `asked` or `stopping` */
     bool asked;
     atomic_bool stopping;
+    bool ended; /* the thread */
     file_mark keys_mark;
     file_mark revoked_mark;
     int64_t keys_due_ms; /* of a URL; monotonic */
@@ -269,9 +270,16 @@ void kedge_reload_write_metrics(kedge_reload *reload, kedge_buffer *out)
 
 void kedge_reload_stop(kedge_reload *reload)
 {
-    if (!reload) return;
+    if (!reload || reload->ended) return;
     wake(reload, true);
     pthread_join(reload->thread, NULL);
+    reload->ended = true;
+}
+
+void kedge_reload_free(kedge_reload *reload)
+{
+    if (!reload) return;
+    kedge_reload_stop(reload);
     pthread_cond_destroy(&reload->signal);
     pthread_mutex_destroy(&reload->mutex);
     kedge_release(reload->options.environment->allocator, reload);

@@ -18,7 +18,7 @@
 
 #define KEDGE_RELOAD_LOOK_MS 1000
 
-/* Borrowed until kedge_reload_stop. */
+/* Borrowed until kedge_reload_free. */
 typedef struct kedge_reload_options {
     const kedge_environment *environment;
     kedge_auth *auth;
@@ -48,7 +48,9 @@ kedge_status kedge_reload_start(const kedge_reload_options *options, kedge_reloa
 /* All of it is read again, soon. Any thread. */
 void kedge_reload_now(kedge_reload *reload);
 void kedge_reload_write_metrics(kedge_reload *reload, kedge_buffer *out);
-/* NULL is allowed. */
+/* When it returns `changed` is not called again; what was counted can still be read. NULL is
+ * allowed, here and below. */
 void kedge_reload_stop(kedge_reload *reload);
+void kedge_reload_free(kedge_reload *reload); /* stops it first */
 
 #endif

@@ -34,9 +34,9 @@ class Keys(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
 
-    def start(self):
+    def start(self, *options):
         server = Server(self.root / "data", "--jwks", str(self.root / "keys.json"), "--issuer", "i",
-                        "--audience", "kedge")
+                        "--audience", "kedge", *options)
         self.addCleanup(server.stop)
         return server
 
@@ -131,6 +131,19 @@ class Keys(unittest.TestCase):
         server.process.send_signal(signal.SIGHUP)
         wait_for(lambda: "keys-loaded" in server.logged())
         self.assertEqual((self.status(server), self.status(server, "second")), (200, 200))
+
+    def test_a_server_that_stops_while_it_reads_again_ends_well(self):
+        make_keys(self.root)
+        revoked = self.root / "revoked.json"
+        for _ in range(4):
+            revoked.write_text('{"tokens":[]}')
+            server = self.start("--revoked", str(revoked))
+            with open(self.root / "long", "w") as file:  # reading it takes longer than stopping
+                json.dump({"tokens": [f"{number:020}" for number in range(40000)]}, file)
+            (self.root / "long").rename(revoked)
+            server.process.send_signal(signal.SIGHUP)
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(server.process.wait(60 * SLOWER), 0)
 
 
 if __name__ == "__main__":
