@@ -27,8 +27,12 @@ install_packages() {
   [ "$(id -u)" = 0 ] || die "these packages are missing, and only root can install them: ${missing[*]}"
   say "installing ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive
-  apt-get -o Acquire::Retries=3 update -qq >/dev/null
-  apt-get -o Acquire::Retries=3 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  # What else installs at the same time is waited for: other scripts of Kedge, and others (the lists have no such option).
+  (
+    flock 9
+    apt-get -o Acquire::Retries=3 update -qq >/dev/null
+    apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  ) 9>"${TMPDIR:-/tmp}/kedge-packages.lock"
 }
 
 # Node and npm, for the test of the npm package; a node that is not Debian's will do as well.
