@@ -91,9 +91,10 @@ void kedge_channel_ask(kedge_core *core, kedge_core_channel *channel)
 
 void kedge_channel_fail(kedge_core *core, kedge_core_channel *channel, int64_t retry_after_ms)
 {
-    int64_t ceiling = KEDGE_CORE_BACKOFF_MAX_MS;
-    if (channel->failures < 10) ceiling = (int64_t)KEDGE_CORE_BACKOFF_MIN_MS << channel->failures;
-    KEDGE_ASSERT(ceiling <= KEDGE_CORE_BACKOFF_MAX_MS);
+    int64_t ceiling = KEDGE_CORE_BACKOFF_MIN_MS;
+    for (uint32_t i = 0; i < channel->failures && ceiling < KEDGE_CORE_BACKOFF_MAX_MS; i++)
+        ceiling *= 2;
+    if (ceiling > KEDGE_CORE_BACKOFF_MAX_MS) ceiling = KEDGE_CORE_BACKOFF_MAX_MS;
     if (channel->failures < UINT32_MAX) channel->failures++;
 
     int64_t delay = kedge_core_draw(core, ceiling);
