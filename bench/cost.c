@@ -238,8 +238,9 @@ static kedge_cost run_queue(size_t batch)
         kedge_queue_batch received = {0};
         next_edits(&world, batch);
         snprintf(name, sizeof name, "%zu", i);
-        bench_check(queue.vtable->send(queue.self, KEDGE_BYTES("notes"), kedge_bytes_of(name),
-                                       kedge_buffer_bytes(&world.body), &error),
+        bench_check(queue.vtable->send(queue.self, KEDGE_BYTES("bench"), KEDGE_BYTES("notes"),
+                                       kedge_bytes_of(name), kedge_buffer_bytes(&world.body),
+                                       &error),
                     &error, "send");
         bench_check(queue.vtable->receive(queue.self, 10, 30000, 0, &received, &error), &error,
                     "receive");

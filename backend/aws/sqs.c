@@ -10,14 +10,14 @@
 
 /* ---- send ---- */
 
-static kedge_status queue_send(void *context, kedge_bytes group, kedge_bytes deduplication,
-                               kedge_bytes body, kedge_error *error)
+static kedge_status queue_send(void *context, kedge_bytes owner, kedge_bytes group,
+                               kedge_bytes deduplication, kedge_bytes body, kedge_error *error)
 {
     const kedge_sqs *self = context;
     kedge_sqs_call call;
     char md5[KEDGE_MD5_HEX];
     size_t size;
-    kedge_status status = kedge_queue_send_check(group, deduplication, body, error);
+    kedge_status status = kedge_queue_send_check(owner, group, deduplication, body, error);
     if (status != KEDGE_OK) return status;
     kedge_sqs_begin(&call, self->client, self->queue);
     kedge_sqs_message_write(&call, group, deduplication, body, &size, md5);

@@ -33,8 +33,9 @@ static kedge_status send(const kedge_log *log, const kedge_queue *queue, kedge_e
     write_message(log, &body);
     kedge_status status = kedge_buffer_status(&body, error);
     if (status == KEDGE_OK)
-        status = queue->vtable->send(queue->self, kedge_bytes_of(group), kedge_bytes_of(name),
-                                     kedge_buffer_bytes(&body), error);
+        status =
+            queue->vtable->send(queue->self, log->project->ref.organization, kedge_bytes_of(group),
+                                kedge_bytes_of(name), kedge_buffer_bytes(&body), error);
     kedge_buffer_free(&body);
     return status;
 }

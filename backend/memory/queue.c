@@ -9,7 +9,8 @@
 
 typedef struct message {
     int64_t id;
-    kedge_bytes group, body;
+    kedge_bytes owner, group, body;
+    int64_t owner_turn, group_turn; /* the same in all messages of one that are not dead */
     int64_t sent_ms;
     uint32_t receive_count;
     int64_t changed_ms, visible_ms;
@@ -33,6 +34,45 @@ typedef struct memory_queue {
 static int64_t now_of(const memory_queue *self)
 {
     return self->environment->now_ms(self->environment->context);
+}
+
+/* ---- turns: as backend/sqlite/queue_tables.c has them ---- */
+
+static int64_t turn_behind_all(const memory_queue *self)
+{
+    int64_t last = 0;
+    for (size_t i = 0; i < self->messages.count; i++) {
+        const message *at = self->messages.entries[i];
+        if (!at->dead && at->owner_turn > last) last = at->owner_turn;
+    }
+    return last + 1;
+}
+
+/* Gives a message that comes anew the turns of its owner and its group. */
+static void join(const memory_queue *self, message *fresh)
+{
+    const message *of_owner = NULL, *of_group = NULL;
+    for (size_t i = 0; i < self->messages.count; i++) {
+        const message *at = self->messages.entries[i];
+        if (at->dead) continue;
+        if (kedge_bytes_equal(at->owner, fresh->owner)) of_owner = at;
+        if (kedge_bytes_equal(at->group, fresh->group)) of_group = at;
+    }
+    fresh->owner_turn = of_owner != NULL ? of_owner->owner_turn : turn_behind_all(self);
+    fresh->group_turn = of_group != NULL ? of_group->group_turn : fresh->owner_turn;
+}
+
+static void end_turn(memory_queue *self, message *const *given, size_t count)
+{
+    int64_t turn = turn_behind_all(self);
+    for (size_t i = 0; i < self->messages.count && count > 0; i++) {
+        message *at = self->messages.entries[i];
+        if (at->dead || !kedge_bytes_equal(at->owner, given[0]->owner)) continue;
+        at->owner_turn = turn;
+        for (size_t k = 0; k < count; k++) {
+            if (kedge_bytes_equal(at->group, given[k]->group)) at->group_turn = turn;
+        }
+    }
 }
 
 /* ---- send ---- */
@@ -59,11 +99,12 @@ static bool was_sent(memory_queue *self, kedge_bytes name, int64_t now_ms)
 
 static message *make_message(const kedge_allocator *allocator, const message *content)
 {
-    message *fresh =
-        kedge_allocate(allocator, sizeof *fresh + content->group.size + content->body.size + 2);
+    message *fresh = kedge_allocate(allocator, sizeof *fresh + content->owner.size +
+                                                   content->group.size + content->body.size + 3);
     if (fresh == NULL) return NULL;
     char *at = (char *)(fresh + 1);
     *fresh = *content;
+    fresh->owner = kedge_memory_place_bytes(&at, content->owner);
     fresh->group = kedge_memory_place_bytes(&at, content->group);
     fresh->body = kedge_memory_place_bytes(&at, content->body);
     return fresh;
@@ -95,20 +136,21 @@ static kedge_status append(memory_queue *self, const message *content, const sen
         return kedge_fail_no_memory(error);
     }
     fresh->id = self->next_id++;
+    join(self, fresh);
     kedge_memory_list_insert(&self->messages, self->messages.count, fresh);
     kedge_memory_list_insert(&self->names, self->names.count, fresh_name);
     return KEDGE_OK;
 }
 
-static kedge_status queue_send(void *context, kedge_bytes group, kedge_bytes deduplication,
-                               kedge_bytes body, kedge_error *error)
+static kedge_status queue_send(void *context, kedge_bytes owner, kedge_bytes group,
+                               kedge_bytes deduplication, kedge_bytes body, kedge_error *error)
 {
     memory_queue *self = context;
-    kedge_status status = kedge_queue_send_check(group, deduplication, body, error);
+    kedge_status status = kedge_queue_send_check(owner, group, deduplication, body, error);
     if (status != KEDGE_OK) return status;
     pthread_mutex_lock(&self->mutex);
     int64_t now_ms = now_of(self);
-    message content = {.group = group, .body = body, .sent_ms = now_ms};
+    message content = {.owner = owner, .group = group, .body = body, .sent_ms = now_ms};
     sent_name name = {deduplication, now_ms};
     if (!was_sent(self, deduplication, now_ms)) status = append(self, &content, &name, error);
     pthread_mutex_unlock(&self->mutex);
@@ -132,6 +174,72 @@ static bool group_is_free(const memory_queue *self, kedge_bytes group, int64_t n
     return true;
 }
 
+/* Of two messages with the same turns the older one comes first, which is met first. */
+static bool is_before(const message *a, const message *b)
+{
+    if (a->owner_turn != b->owner_turn) return a->owner_turn < b->owner_turn;
+    return a->group_turn < b->group_turn;
+}
+
+/* What may be given: not dead, of a free group, and of the owner unless that is NULL. */
+static bool may_give(const memory_queue *self, const message *at, const kedge_bytes *owner,
+                     int64_t now_ms)
+{
+    return !at->dead && (owner == NULL || kedge_bytes_equal(at->owner, *owner)) &&
+           group_is_free(self, at->group, now_ms);
+}
+
+static bool is_chosen(message *const *ready, size_t count, kedge_bytes group)
+{
+    for (size_t i = 0; i < count; i++)
+        if (kedge_bytes_equal(ready[i]->group, group)) return true;
+    return false;
+}
+
+/* The oldest message of the group whose turn it is, of which none is chosen. NULL: there is none.
+ * `*others`: another owner waits, too. */
+static const message *next_group(const memory_queue *self, message *const *ready, size_t count,
+                                 int64_t now_ms, bool *others)
+{
+    const message *next = NULL;
+    const kedge_bytes *owner = count > 0 ? &ready[0]->owner : NULL;
+    for (size_t i = 0; i < self->messages.count; i++) {
+        const message *at = self->messages.entries[i];
+        if (!may_give(self, at, owner, now_ms) || is_chosen(ready, count, at->group)) continue;
+        if (next != NULL && !kedge_bytes_equal(at->owner, next->owner)) *others = true;
+        if (next == NULL || is_before(at, next)) next = at;
+    }
+    return next;
+}
+
+/* Chooses messages of the group, after burying those of it that were received too often. */
+static size_t choose_in_group(memory_queue *self, kedge_bytes group, message **ready, size_t room)
+{
+    size_t chosen = 0;
+    for (size_t i = 0; i < self->messages.count; i++) {
+        message *at = self->messages.entries[i];
+        if (at->dead || !kedge_bytes_equal(at->group, group)) continue;
+        at->dead = at->receive_count >= self->receive_max;
+        if (!at->dead && chosen < room) ready[chosen++] = at;
+    }
+    return chosen;
+}
+
+/* What the next receive gives. */
+static size_t choose(memory_queue *self, uint32_t count, int64_t now_ms,
+                     message *ready[KEDGE_QUEUE_RECEIVE_MAX])
+{
+    size_t chosen = 0;
+    bool others = false;
+    while (chosen < count && !(others && chosen > 0)) {
+        others = false;
+        const message *next = next_group(self, ready, chosen, now_ms, &others);
+        if (next == NULL) break;
+        chosen += choose_in_group(self, next->group, ready + chosen, count - chosen);
+    }
+    return chosen;
+}
+
 static kedge_status copy_out(const memory_queue *self, const message *at, uint32_t delivered,
                              size_t capacity, kedge_queue_batch *batch, kedge_error *error)
 {
@@ -153,21 +261,17 @@ static kedge_status receive(memory_queue *self, uint32_t count, int64_t visibili
 {
     message *ready[KEDGE_QUEUE_RECEIVE_MAX];
     int64_t now_ms = now_of(self);
-    kedge_status status = KEDGE_OK;
-    for (size_t i = 0; i < self->messages.count && batch->count < count; i++) {
-        message *at = self->messages.entries[i];
-        if (at->dead || !group_is_free(self, at->group, now_ms)) continue;
-        at->dead = at->receive_count >= self->receive_max;
-        if (at->dead) continue;
-        ready[batch->count] = at;
-        status = copy_out(self, at, 1, count, batch, error);
+    size_t chosen = choose(self, count, now_ms, ready);
+    for (size_t i = 0; i < chosen; i++) {
+        kedge_status status = copy_out(self, ready[i], 1, count, batch, error);
         if (status != KEDGE_OK) return status;
     }
-    for (size_t i = 0; i < batch->count; i++) {
+    for (size_t i = 0; i < chosen; i++) {
         ready[i]->receive_count++;
         ready[i]->changed_ms = now_ms;
         ready[i]->visible_ms = now_ms + visibility_ms;
     }
+    end_turn(self, ready, chosen);
     return KEDGE_OK;
 }
 
@@ -255,6 +359,7 @@ static kedge_status queue_redrive(void *context, const char *receipt, kedge_erro
         found->id = self->next_id++;
         found->receive_count = 0;
         found->dead = false;
+        join(self, found);
         kedge_memory_list_insert(&self->messages, self->messages.count, found);
     }
     pthread_mutex_unlock(&self->mutex);

@@ -261,12 +261,13 @@ static size_t sent_bytes(kedge_bytes body)
     return text ? body.size : (body.size + 2) / 3 * 4;
 }
 
-static kedge_status send(void *self, kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
-                         kedge_error *error)
+static kedge_status send(void *self, kedge_bytes owner, kedge_bytes group,
+                         kedge_bytes deduplication, kedge_bytes body, kedge_error *error)
 {
     const queue_behind *behind = self;
     const kedge_queue *queue = &behind->queue;
-    kedge_status status = queue->vtable->send(queue->self, group, deduplication, body, error);
+    kedge_status status =
+        queue->vtable->send(queue->self, owner, group, deduplication, body, error);
     if (is_charged(status)) {
         count(behind->meter, KEDGE_COST_QUEUE_REQUESTS,
               kedge_cost_queue_requests(sent_bytes(body)));

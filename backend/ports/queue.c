@@ -29,10 +29,11 @@ static kedge_status check_size(const char *what, kedge_bytes bytes, size_t size_
     return KEDGE_OK;
 }
 
-kedge_status kedge_queue_send_check(kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
-                                    kedge_error *error)
+kedge_status kedge_queue_send_check(kedge_bytes owner, kedge_bytes group, kedge_bytes deduplication,
+                                    kedge_bytes body, kedge_error *error)
 {
-    kedge_status status = check_size("group", group, KEDGE_QUEUE_GROUP_BYTES_MAX, error);
+    kedge_status status = check_size("owner", owner, KEDGE_QUEUE_OWNER_BYTES_MAX, error);
+    if (status == KEDGE_OK) status = check_size("group", group, KEDGE_QUEUE_GROUP_BYTES_MAX, error);
     if (status == KEDGE_OK)
         status = check_size("deduplication name", deduplication,
                             KEDGE_QUEUE_DEDUPLICATION_BYTES_MAX, error);

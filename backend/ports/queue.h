@@ -1,16 +1,19 @@
 /* The queue port: messages in order within a group, in the shape of SQS FIFO.
  *
+ * Each group has an owner. In the queues that are our own the owners take turns, and so do the
+ * groups of an owner: however many messages one owner has, another one waits for one turn of each.
  * At-least-once: a message comes again when it is not done before its visibility ends. While a
  * message of a group is in flight, no other receive gets one of that group. A message received
  * the configured number of times goes to the dead letters instead of being received once more, and
- * its group goes on. Groups, deduplication names and bodies are bytes, not empty. Failures as in
- * records.h; a receipt that no receive can have given is KEDGE_INVALID_ARGUMENT.
+ * its group goes on. Owners, groups, deduplication names and bodies are bytes, not empty. Failures
+ * as in records.h; a receipt that no receive can have given is KEDGE_INVALID_ARGUMENT.
  * Implementations: SQLite, SQS, memory. */
 #ifndef KEDGE_BACKEND_PORTS_QUEUE_H
 #define KEDGE_BACKEND_PORTS_QUEUE_H
 
 #include "common/bytes.h"
 
+#define KEDGE_QUEUE_OWNER_BYTES_MAX         128
 #define KEDGE_QUEUE_GROUP_BYTES_MAX         128
 #define KEDGE_QUEUE_BODY_BYTES_MAX          1048576
 #define KEDGE_QUEUE_RECEIVE_MAX             10
@@ -42,15 +45,18 @@ typedef struct kedge_queue_batch {
 void kedge_queue_batch_free(kedge_queue_batch *batch);
 
 typedef struct kedge_queue_vtable {
-    /* must. Durable when KEDGE_OK. A second send to the group with the same `deduplication` within
+    /* must. Durable when KEDGE_OK. All messages of a group have the same owner; SQS does not know
+     * of owners. A second send to the group with the same `deduplication` within
      * 5 minutes is accepted and does nothing; whether one to another group does anything differs,
      * so that names are best used once. KEDGE_UNAVAILABLE: unknown whether it was sent; sending it
      * again is right. KEDGE_LIMIT_EXCEEDED also for a body that the engine cannot hold: SQS needs
      * four bytes for three where a body is not text. */
-    kedge_status (*send)(void *self, kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
-                         kedge_error *error);
+    kedge_status (*send)(void *self, kedge_bytes owner, kedge_bytes group,
+                         kedge_bytes deduplication, kedge_bytes body, kedge_error *error);
     /* must. Up to `count` (1 to 10) messages, possibly of several groups, in order within each;
-     * invisible for `visibility_ms`. An empty batch is KEDGE_OK. While there is no message, the
+     * invisible for `visibility_ms`. In the queues that are our own they are those of the owner and
+     * the group whose turn it is; with messages of other groups of that owner when it is the only
+     * one who waits. An empty batch is KEDGE_OK. While there is no message, the
      * call may wait up to `wait_ms` (0 to 20,000; 0: not at all) for one: SQS does, in whole
      * seconds, so that a consumer need not poll. SQLite and memory return at once, so their
      * consumer waits by itself between two empty batches. */

@@ -12,8 +12,8 @@
 #define KEDGE_QUEUE_RECEIPT_SIZE 40
 
 /* KEDGE_OK, KEDGE_INVALID_ARGUMENT or KEDGE_LIMIT_EXCEEDED. */
-kedge_status kedge_queue_send_check(kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
-                                    kedge_error *error);
+kedge_status kedge_queue_send_check(kedge_bytes owner, kedge_bytes group, kedge_bytes deduplication,
+                                    kedge_bytes body, kedge_error *error);
 kedge_status kedge_queue_count_check(uint32_t count, uint32_t count_max, kedge_error *error);
 kedge_status kedge_queue_receive_max_check(uint32_t receive_max, kedge_error *error);
 kedge_status kedge_queue_visibility_check(int64_t visibility_ms, kedge_error *error);

@@ -80,8 +80,9 @@ static kedge_status send(kedge_queued *queued, const kedge_message *message, ked
     kedge_project_ref ref = kedge_message_ref(message);
     kedge_key group = kedge_message_group(&ref);
     kedge_random_hex(queued->environment, DEDUPLICATION_BYTES, deduplication);
-    kedge_status status = queue->vtable->send(queue->self, kedge_key_bytes(&group),
-                                              kedge_bytes_of(deduplication), text, error);
+    kedge_status status =
+        queue->vtable->send(queue->self, ref.organization, kedge_key_bytes(&group),
+                            kedge_bytes_of(deduplication), text, error);
     if (status == KEDGE_OK) atomic_fetch_add(&queued->counters.queued, 1);
     return status;
 }

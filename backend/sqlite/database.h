@@ -7,7 +7,7 @@
 
 #include <sqlite3.h>
 
-#define KEDGE_SQLITE_STATEMENTS_MAX  24
+#define KEDGE_SQLITE_STATEMENTS_MAX  32
 #define KEDGE_SQLITE_BUSY_TIMEOUT_MS 5000
 
 /* What a kind of database is known by. The file's application_id and user_version hold the two

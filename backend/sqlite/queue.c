@@ -19,7 +19,7 @@ typedef struct queue_work {
     sqlite_queue *queue;
     int64_t now_ms;
     int64_t visibility_ms;
-    kedge_bytes group, deduplication, body;
+    kedge_bytes owner, group, deduplication, body;
     uint32_t count;
     kedge_queue_receipt receipt;
     const char *receipt_text;
@@ -78,20 +78,23 @@ static kedge_status send_work(kedge_sqlite_connection *connection, void *argumen
     if (status == KEDGE_OK)
         status = kedge_sqlite_statement(connection, KEDGE_QUEUE_INSERT_MESSAGE, &insert, error);
     if (status != KEDGE_OK) return status;
-    kedge_sqlite_bind(insert, 1, work->group);
-    kedge_sqlite_bind(insert, 2, work->body);
-    sqlite3_bind_int64(insert, 3, work->now_ms);
+    kedge_sqlite_bind(insert, 1, work->owner);
+    kedge_sqlite_bind(insert, 2, work->group);
+    kedge_sqlite_bind(insert, 3, work->body);
+    sqlite3_bind_int64(insert, 4, work->now_ms);
     status = kedge_sqlite_run(connection, insert, error);
-    return status == KEDGE_OK ? kedge_queue_group_join(connection, work->group, error) : status;
+    if (status != KEDGE_OK) return status;
+    return kedge_queue_group_join(connection, work->owner, work->group, error);
 }
 
-static kedge_status queue_send(void *context, kedge_bytes group, kedge_bytes deduplication,
-                               kedge_bytes body, kedge_error *error)
+static kedge_status queue_send(void *context, kedge_bytes owner, kedge_bytes group,
+                               kedge_bytes deduplication, kedge_bytes body, kedge_error *error)
 {
     sqlite_queue *self = context;
-    kedge_status status = kedge_queue_send_check(group, deduplication, body, error);
+    kedge_status status = kedge_queue_send_check(owner, group, deduplication, body, error);
     if (status != KEDGE_OK) return status;
     queue_work work = work_of(self);
+    work.owner = owner;
     work.group = group;
     work.deduplication = deduplication;
     work.body = body;
@@ -149,20 +152,12 @@ static kedge_status receive_work(kedge_sqlite_connection *connection, void *argu
 {
     queue_work *work = argument;
     kedge_queue_choice choice;
-    bool given[KEDGE_QUEUE_RECEIVE_MAX] = {false};
     kedge_status status = kedge_queue_choose(connection, work->count, work->queue->receive_max,
                                              work->now_ms, &choice, error);
+    for (size_t i = 0; i < choice.count && status == KEDGE_OK; i++)
+        status = deliver(connection, work, choice.messages[i], error);
     if (status != KEDGE_OK) return status;
-    for (size_t i = 0; i < choice.count && status == KEDGE_OK; i++) {
-        status = deliver(connection, work, choice.ready[i].id, error);
-        given[choice.ready[i].group] = true;
-    }
-    for (size_t i = 0; i < choice.group_count && status == KEDGE_OK; i++) {
-        if (given[i])
-            status = kedge_queue_group_refresh(
-                connection, kedge_queue_group_bytes(&choice.groups[i]), work->now_ms, error);
-    }
-    return status;
+    return kedge_queue_end_turn(connection, &choice, work->now_ms, error);
 }
 
 /* Gives the batch away when the work's commit succeeded. */
@@ -191,9 +186,10 @@ static kedge_status queue_receive(void *context, uint32_t count, int64_t visibil
 
 /* ---- one delivery ---- */
 
-/* The group of the message that the receipt names, found by `statement`. */
+/* The group and the owner of the message that the receipt names, found by `statement`. */
 static kedge_status find(kedge_sqlite_connection *connection, kedge_queue_statement statement,
-                         const queue_work *work, kedge_queue_group *group, kedge_error *error)
+                         const queue_work *work, kedge_queue_name *group, kedge_queue_name *owner,
+                         kedge_error *error)
 {
     sqlite3_stmt *select;
     kedge_status status = kedge_sqlite_statement(connection, statement, &select, error);
@@ -203,7 +199,8 @@ static kedge_status find(kedge_sqlite_connection *connection, kedge_queue_statem
         sqlite3_bind_int64(select, 2, work->receipt.receive_count);
     status = kedge_sqlite_step(connection, select, error);
     if (status == KEDGE_OK) {
-        kedge_queue_group_take(select, 0, group);
+        kedge_queue_name_take(select, 0, group);
+        if (owner != NULL) kedge_queue_name_take(select, 1, owner);
         status = kedge_sqlite_columns_check(connection, error);
     }
     kedge_sqlite_reset(select);
@@ -224,9 +221,9 @@ static kedge_status extend_work(kedge_sqlite_connection *connection, void *argum
                                 kedge_error *error)
 {
     queue_work *work = argument;
-    kedge_queue_group group;
+    kedge_queue_name group;
     sqlite3_stmt *update;
-    kedge_status status = find(connection, KEDGE_QUEUE_FIND_DELIVERY, work, &group, error);
+    kedge_status status = find(connection, KEDGE_QUEUE_FIND_DELIVERY, work, &group, NULL, error);
     if (status == KEDGE_OK)
         status = kedge_sqlite_statement(connection, KEDGE_QUEUE_EXTEND_MESSAGE, &update, error);
     if (status != KEDGE_OK) return status;
@@ -235,7 +232,7 @@ static kedge_status extend_work(kedge_sqlite_connection *connection, void *argum
     sqlite3_bind_int64(update, 3, work->receipt.message);
     status = kedge_sqlite_run(connection, update, error);
     if (status != KEDGE_OK) return status;
-    return kedge_queue_group_refresh(connection, kedge_queue_group_bytes(&group), work->now_ms,
+    return kedge_queue_group_refresh(connection, kedge_queue_name_bytes(&group), work->now_ms,
                                      error);
 }
 
@@ -243,12 +240,12 @@ static kedge_status done_work(kedge_sqlite_connection *connection, void *argumen
                               kedge_error *error)
 {
     queue_work *work = argument;
-    kedge_queue_group group;
-    kedge_status status = find(connection, KEDGE_QUEUE_FIND_DELIVERY, work, &group, error);
+    kedge_queue_name group;
+    kedge_status status = find(connection, KEDGE_QUEUE_FIND_DELIVERY, work, &group, NULL, error);
     if (status == KEDGE_OK)
         status = run_on_id(connection, KEDGE_QUEUE_DELETE_MESSAGE, work->receipt.message, error);
     if (status != KEDGE_OK) return status;
-    return kedge_queue_group_refresh(connection, kedge_queue_group_bytes(&group), work->now_ms,
+    return kedge_queue_group_refresh(connection, kedge_queue_name_bytes(&group), work->now_ms,
                                      error);
 }
 
@@ -256,12 +253,13 @@ static kedge_status redrive_work(kedge_sqlite_connection *connection, void *argu
                                  kedge_error *error)
 {
     queue_work *work = argument;
-    kedge_queue_group group;
+    kedge_queue_name group, owner;
     int64_t id = work->receipt.message;
-    kedge_status status = find(connection, KEDGE_QUEUE_FIND_DEAD, work, &group, error);
+    kedge_status status = find(connection, KEDGE_QUEUE_FIND_DEAD, work, &group, &owner, error);
     if (status == KEDGE_OK) status = run_on_id(connection, KEDGE_QUEUE_REDRIVE_MESSAGE, id, error);
     if (status == KEDGE_OK)
-        status = kedge_queue_group_join(connection, kedge_queue_group_bytes(&group), error);
+        status = kedge_queue_group_join(connection, kedge_queue_name_bytes(&owner),
+                                        kedge_queue_name_bytes(&group), error);
     if (status == KEDGE_OK) status = run_on_id(connection, KEDGE_QUEUE_DELETE_MESSAGE, id, error);
     return status;
 }

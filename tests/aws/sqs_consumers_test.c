@@ -48,8 +48,8 @@ static void *produce(void *context)
         snprintf(group, sizeof group, "group %d", me);
         snprintf(body, sizeof body, "%d %d", me, i);
         kedge_bytes text = kedge_bytes_of(body);
-        if (self->queue.vtable->send(self->queue.self, kedge_bytes_of(group), text, text, NULL) !=
-            KEDGE_OK) {
+        if (self->queue.vtable->send(self->queue.self, KEDGE_BYTES("o"), kedge_bytes_of(group),
+                                     text, text, NULL) != KEDGE_OK) {
             pthread_mutex_lock(&self->mutex);
             self->failed++;
             pthread_mutex_unlock(&self->mutex);

@@ -46,7 +46,7 @@ static int end(void **state)
 
 static kedge_status send_bytes(fixture *f, kedge_bytes group, kedge_bytes name, kedge_bytes body)
 {
-    return f->queue.vtable->send(f->queue.self, group, name, body, &f->error);
+    return f->queue.vtable->send(f->queue.self, KEDGE_BYTES("o"), group, name, body, &f->error);
 }
 
 static void send_text(fixture *f, const char *group, const char *body)
@@ -195,10 +195,11 @@ static void test_a_lower_limit_of_the_options_is_kept(void **state)
     assert_int_equal(kedge_sqs_queue_open(&options, &small, &f->error), KEDGE_OK);
     kedge_bytes name = KEDGE_BYTES("1");
     assert_int_equal(
-        small.vtable->send(small.self, name, name, KEDGE_BYTES("12345678901"), &f->error),
+        small.vtable->send(small.self, name, name, name, KEDGE_BYTES("12345678901"), &f->error),
         KEDGE_LIMIT_EXCEEDED);
     assert_int_equal(
-        small.vtable->send(small.self, name, name, KEDGE_BYTES("1234567890"), &f->error), KEDGE_OK);
+        small.vtable->send(small.self, name, name, name, KEDGE_BYTES("1234567890"), &f->error),
+        KEDGE_OK);
     small.vtable->close(small.self);
 }
 

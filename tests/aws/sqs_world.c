@@ -32,8 +32,8 @@ void sqs_world_end(sqs_world *world)
 
 kedge_status sqs_world_send(sqs_world *world, const char *body)
 {
-    return world->queue.vtable->send(world->queue.self, KEDGE_BYTES("g"), KEDGE_BYTES("name"),
-                                     kedge_bytes_of(body), &world->error);
+    return world->queue.vtable->send(world->queue.self, KEDGE_BYTES("o"), KEDGE_BYTES("g"),
+                                     KEDGE_BYTES("name"), kedge_bytes_of(body), &world->error);
 }
 
 kedge_status sqs_world_receive(sqs_world *world, kedge_queue_batch *batch)

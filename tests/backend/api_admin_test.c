@@ -377,8 +377,8 @@ static void bury(folder_world *folder, const char *name, const char *body)
 {
     kedge_queue queue = kedge_embedded_queue(folder->ports);
     kedge_queue_batch batch = {0};
-    assert_int_equal(queue.vtable->send(queue.self, KEDGE_BYTES("g"), kedge_bytes_of(name),
-                                        kedge_bytes_of(body), NULL),
+    assert_int_equal(queue.vtable->send(queue.self, KEDGE_BYTES("o"), KEDGE_BYTES("g"),
+                                        kedge_bytes_of(name), kedge_bytes_of(body), NULL),
                      KEDGE_OK);
     for (int deliveries = 0; deliveries <= KEDGE_QUEUE_DELIVERIES; deliveries++) {
         assert_int_equal(queue.vtable->receive(queue.self, 10, 0, 0, &batch, NULL), KEDGE_OK);

@@ -454,8 +454,8 @@ static void test_messages_of_the_queue_are_restored(void **state)
     kedge_queue_batch batch = {0};
     kedge_embedded *live = make_data(data, 1);
     kedge_queue queue = kedge_embedded_queue(live);
-    assert_int_equal(queue.vtable->send(queue.self, KEDGE_BYTES("g"), KEDGE_BYTES("1"),
-                                        KEDGE_BYTES("a push"), NULL),
+    assert_int_equal(queue.vtable->send(queue.self, KEDGE_BYTES("o"), KEDGE_BYTES("g"),
+                                        KEDGE_BYTES("1"), KEDGE_BYTES("a push"), NULL),
                      KEDGE_OK);
     back_up(data, backup);
     kedge_embedded_close(live);

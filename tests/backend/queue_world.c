@@ -45,14 +45,14 @@ static kedge_status refuse(kedge_error *error)
     }                                                                                              \
     return status
 
-static kedge_status faulty_send(void *self, kedge_bytes group, kedge_bytes deduplication,
-                                kedge_bytes body, kedge_error *error)
+static kedge_status faulty_send(void *self, kedge_bytes owner, kedge_bytes group,
+                                kedge_bytes deduplication, kedge_bytes body, kedge_error *error)
 {
     size_t bytes_max = ((queue_world *)self)->queue_bytes_max;
     if (bytes_max != 0 && body.size > bytes_max) {
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "message-too-large", "the queue is small");
     }
-    PASS(true, (void)0, store->vtable->send(store->self, group, deduplication, body, error));
+    PASS(true, (void)0, store->vtable->send(store->self, owner, group, deduplication, body, error));
 }
 
 static kedge_status faulty_receive(void *self, uint32_t count, int64_t visibility_ms,
@@ -237,8 +237,9 @@ void queue_raw(queue_world *world, const char *body)
     char name[32];
     kedge_key group = kedge_message_group(&notes);
     (void)snprintf(name, sizeof name, "raw-%" PRIu64, ++sent);
-    assert_int_equal(world->store.vtable->send(world->store.self, kedge_key_bytes(&group),
-                                               kedge_bytes_of(name), kedge_bytes_of(body), NULL),
+    assert_int_equal(world->store.vtable->send(world->store.self, notes.organization,
+                                               kedge_key_bytes(&group), kedge_bytes_of(name),
+                                               kedge_bytes_of(body), NULL),
                      KEDGE_OK);
 }
 

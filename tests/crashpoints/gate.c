@@ -126,10 +126,10 @@ static kedge_status get_tag(void *self, kedge_bytes key, kedge_bytes name, kedge
          BLOBS->vtable->get_tag(BLOBS->self, key, name, value, error));
 }
 
-static kedge_status send(void *self, kedge_bytes group, kedge_bytes deduplication, kedge_bytes body,
-                         kedge_error *error)
+static kedge_status send(void *self, kedge_bytes owner, kedge_bytes group,
+                         kedge_bytes deduplication, kedge_bytes body, kedge_error *error)
 {
-    CALL((void)0, QUEUE->vtable->send(QUEUE->self, group, deduplication, body, error));
+    CALL((void)0, QUEUE->vtable->send(QUEUE->self, owner, group, deduplication, body, error));
 }
 
 static kedge_status receive(void *self, uint32_t count, int64_t visibility_ms, int64_t wait_ms,

@@ -92,7 +92,8 @@ static void write_messages(const char *path, int first, int pipe)
         char body[16];
         snprintf(body, sizeof body, "%08d", number);
         kedge_bytes bytes = kedge_bytes_of(body);
-        if (queue.vtable->send(queue.self, KEDGE_BYTES("g"), bytes, bytes, NULL) != KEDGE_OK)
+        if (queue.vtable->send(queue.self, KEDGE_BYTES("o"), KEDGE_BYTES("g"), bytes, bytes,
+                               NULL) != KEDGE_OK)
             _exit(3);
         report(pipe, number);
     }

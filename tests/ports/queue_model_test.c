@@ -73,7 +73,14 @@ static const char wrong_rows[] =
     "  WHERE waiting_group.group_id IS NULL OR waiting.first_id <> waiting_group.first_id"
     "  OR (?2 AND until IS NOT NULL AND (busy_until_ms IS NULL OR busy_until_ms < until))"
     "  OR busy_until_ms > ifnull(at_most, 0) OR (busy_until_ms IS NULL) <> (changed_ms IS NULL))"
-    " + (SELECT count(*) FROM waiting_group WHERE group_id NOT IN (SELECT group_id FROM waiting))";
+    " + (SELECT count(*) FROM waiting_group WHERE group_id NOT IN (SELECT group_id FROM waiting))"
+    " + (SELECT count(*) FROM waiting_owner"
+    "  WHERE owner NOT IN (SELECT owner FROM waiting_group) OR free <> (SELECT"
+    "  max(busy_until_ms IS NULL) FROM waiting_group WHERE owner = waiting_owner.owner))"
+    " + (SELECT count(*) FROM waiting_group LEFT JOIN waiting_owner USING(owner)"
+    "  WHERE waiting_owner.turn IS NULL OR waiting_group.turn > waiting_owner.turn"
+    "  OR owner <> (SELECT owner FROM message WHERE id = first_id))"
+    " + (SELECT count(*) - count(DISTINCT turn) FROM waiting_owner)";
 
 static void check_rows(pair *p)
 {
@@ -109,12 +116,14 @@ static void keep(char receipts[RECEIPTS][48], size_t *count, const kedge_queue_b
 static void send_one(pair *p)
 {
     char group[8], body[16];
-    snprintf(group, sizeof group, "g%d", (int)draw(p, GROUPS));
+    uint64_t number = draw(p, GROUPS);
+    snprintf(group, sizeof group, "g%d", (int)number);
     /* Now and then a name for the second time. */
     snprintf(body, sizeof body, "%d", draw(p, 8) == 0 ? p->sent : ++p->sent);
     kedge_bytes text = kedge_bytes_of(body), to = kedge_bytes_of(group);
-    assert_ok(p->memory.vtable->send(p->memory.self, to, text, text, NULL));
-    assert_ok(p->sqlite.vtable->send(p->sqlite.self, to, text, text, NULL));
+    kedge_bytes owner = number % 3 == 0 ? KEDGE_BYTES("a") : KEDGE_BYTES("b");
+    assert_ok(p->memory.vtable->send(p->memory.self, owner, to, text, text, NULL));
+    assert_ok(p->sqlite.vtable->send(p->sqlite.self, owner, to, text, text, NULL));
 }
 
 static void receive_some(pair *p)

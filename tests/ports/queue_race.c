@@ -27,7 +27,8 @@ static void *send_in_rounds(void *argument)
         int group_size = snprintf(group, sizeof group, "%d", me);
         int size = snprintf(body, sizeof body, "%d %d", me, i);
         kedge_bytes bytes = {body, (size_t)size};
-        if (queue->vtable->send(queue->self, (kedge_bytes){group, (size_t)group_size}, bytes, bytes,
+        if (queue->vtable->send(queue->self, KEDGE_BYTES("o"),
+                                (kedge_bytes){group, (size_t)group_size}, bytes, bytes,
                                 NULL) != KEDGE_OK)
             atomic_fetch_add(&self->wrong, 1);
     }

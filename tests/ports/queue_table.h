@@ -21,7 +21,6 @@ typedef struct queue_implementation {
     void (*settle)(const kedge_queue *queue);
     size_t any_bytes_max;   /* of a body that fits, whatever bytes it is made of */
     bool names_span_groups; /* a deduplication name sent in one group is known in another */
-    bool orders_groups;     /* messages of several groups come in the order sent */
 } queue_implementation;
 
 /* Ends with {0}. */

@@ -52,7 +52,7 @@ static void let_visibility_end(fixture *f, int64_t milliseconds)
 static kedge_status send_as(fixture *f, const char *group, const char *deduplication,
                             const char *body)
 {
-    return f->queue.vtable->send(f->queue.self, kedge_bytes_of(group),
+    return f->queue.vtable->send(f->queue.self, KEDGE_BYTES("o"), kedge_bytes_of(group),
                                  kedge_bytes_of(deduplication), kedge_bytes_of(body), &f->error);
 }
 
@@ -62,18 +62,15 @@ static void send(fixture *f, const char *group, const char *body)
     assert_ok(send_as(f, group, body, body));
 }
 
-/* The messages of a group behind the first of them; the order between groups is of no meaning. */
+/* By group, since the order between groups is of no meaning here. */
 static void gather_groups(kedge_queue_batch *batch)
 {
-    for (size_t i = 0; i < batch->count; i++) {
-        size_t end = i + 1;
-        for (size_t j = i + 1; j < batch->count; j++) {
-            kedge_queue_message moved = batch->messages[j];
-            if (!kedge_bytes_equal(moved.group, batch->messages[i].group)) continue;
-            memmove(&batch->messages[end + 1], &batch->messages[end], (j - end) * sizeof moved);
-            batch->messages[end++] = moved;
-        }
-        i = end - 1;
+    for (size_t i = 1; i < batch->count; i++) {
+        kedge_queue_message moved = batch->messages[i];
+        size_t at = i;
+        for (; at > 0 && kedge_bytes_compare(batch->messages[at - 1].group, moved.group) > 0; at--)
+            batch->messages[at] = batch->messages[at - 1];
+        batch->messages[at] = moved;
     }
 }
 
@@ -105,7 +102,7 @@ static void receive(fixture *f, uint32_t count, int64_t visibility_ms, const cha
     do {
         receive_batch(f, count, visibility_ms, patient ? SECOND_MS : 0, &received);
     } while (patient && received.count == 0 && real_ms() < deadline_ms);
-    if (!current->orders_groups) gather_groups(&received);
+    gather_groups(&received);
     bodies_of(&received, seen, sizeof seen);
     assert_string_equal(seen, expected);
     if (batch != NULL)
@@ -240,8 +237,8 @@ static void test_the_order_of_a_group_stands_after_a_redelivery(void **state)
     send(f, "g", "2");
     receive(f, 1, SECOND_MS, "1", NULL);
     let_visibility_end(f, SECOND_MS);
-    receive(f, 10, SECOND_MS, current->orders_groups ? "1 a 2" : "1 2 a", &batch);
-    assert_ok(done(f, &batch, current->orders_groups ? 2 : 1));
+    receive(f, 10, SECOND_MS, "1 2 a", &batch);
+    assert_ok(done(f, &batch, 1));
     kedge_queue_batch_free(&batch);
     let_visibility_end(f, SECOND_MS);
     receive(f, 10, LONG_MS, "1 a", NULL);
@@ -384,7 +381,6 @@ static void test_a_message_received_too_often_is_dead_and_its_group_goes_on(void
     assert_dead(f, 10, "bad", NULL); /* it stays */
 }
 
-/* `bodies` as they come. */
 static void kill_all(fixture *f, const char *bodies)
 {
     for (int i = 0; i < RECEIVE_MAX; i++) {
@@ -400,7 +396,7 @@ static void test_dead_letters_are_shown_oldest_first(void **state)
     send(f, "g", "1");
     send(f, "h", "2");
     send(f, "g", "3");
-    kill_all(f, current->orders_groups ? "1 2 3" : "1 3 2");
+    kill_all(f, "1 3 2");
     assert_dead(f, 100, "1 2 3", NULL);
     assert_dead(f, 2, "1 2", NULL);
 }
@@ -429,11 +425,20 @@ static void test_redrive_puts_a_dead_letter_at_the_end_of_its_group(void **state
 
 /* ---- limits ---- */
 
-static void assert_carried(fixture *f, kedge_bytes group, kedge_bytes deduplication,
-                           kedge_bytes body)
+static void assert_refused(fixture *f, kedge_bytes owner, kedge_bytes group,
+                           kedge_bytes deduplication, kedge_bytes body, kedge_status expected)
+{
+    const kedge_queue *queue = &f->queue;
+    assert_status(queue->vtable->send(queue->self, owner, group, deduplication, body, &f->error),
+                  expected);
+}
+
+static void assert_carried(fixture *f, kedge_bytes owner, kedge_bytes group,
+                           kedge_bytes deduplication, kedge_bytes body)
 {
     kedge_queue_batch batch = {0};
-    assert_ok(f->queue.vtable->send(f->queue.self, group, deduplication, body, &f->error));
+    const kedge_queue *queue = &f->queue;
+    assert_ok(queue->vtable->send(queue->self, owner, group, deduplication, body, &f->error));
     receive_batch(f, 1, LONG_MS, is_clocked() ? 0 : SECOND_MS, &batch);
     assert_int_equal(batch.count, 1);
     assert_true(kedge_bytes_equal(batch.messages[0].group, group));
@@ -447,28 +452,30 @@ static void test_messages_outside_the_contract_are_refused(void **state)
     fixture *f = *state;
     static char text[KEDGE_QUEUE_BODY_BYTES_MAX + 1];
     memset(text, 'x', sizeof text);
-    const kedge_queue_vtable *vtable = f->queue.vtable;
     kedge_bytes small = KEDGE_BYTES("x"), none = {0};
+    kedge_bytes long_owner = {text, KEDGE_QUEUE_OWNER_BYTES_MAX + 1};
     kedge_bytes long_group = {text, KEDGE_QUEUE_GROUP_BYTES_MAX + 1};
     kedge_bytes long_name = {text, KEDGE_QUEUE_DEDUPLICATION_BYTES_MAX + 1};
     kedge_bytes body = {text, sizeof text};
-    void *self = f->queue.self;
-    assert_status(vtable->send(self, long_group, small, small, &f->error), KEDGE_LIMIT_EXCEEDED);
-    assert_status(vtable->send(self, small, long_name, small, &f->error), KEDGE_LIMIT_EXCEEDED);
-    assert_status(vtable->send(self, small, small, body, &f->error), KEDGE_LIMIT_EXCEEDED);
-    assert_status(vtable->send(self, none, small, small, &f->error), KEDGE_INVALID_ARGUMENT);
-    assert_status(vtable->send(self, small, none, small, &f->error), KEDGE_INVALID_ARGUMENT);
-    assert_status(vtable->send(self, small, small, none, &f->error), KEDGE_INVALID_ARGUMENT);
+    assert_refused(f, long_owner, small, small, small, KEDGE_LIMIT_EXCEEDED);
+    assert_refused(f, small, long_group, small, small, KEDGE_LIMIT_EXCEEDED);
+    assert_refused(f, small, small, long_name, small, KEDGE_LIMIT_EXCEEDED);
+    assert_refused(f, small, small, small, body, KEDGE_LIMIT_EXCEEDED);
+    assert_refused(f, none, small, small, small, KEDGE_INVALID_ARGUMENT);
+    assert_refused(f, small, none, small, small, KEDGE_INVALID_ARGUMENT);
+    assert_refused(f, small, small, none, small, KEDGE_INVALID_ARGUMENT);
+    assert_refused(f, small, small, small, none, KEDGE_INVALID_ARGUMENT);
     receive(f, 10, LONG_MS, "", NULL);
+    long_owner.size--;
     long_group.size--;
     long_name.size--;
     body.size--;
-    assert_carried(f, long_group, long_name, body);
+    assert_carried(f, long_owner, long_group, long_name, body);
     text[7] = '\0';
     if (current->any_bytes_max < body.size)
-        assert_status(vtable->send(self, small, small, body, &f->error), KEDGE_LIMIT_EXCEEDED);
+        assert_refused(f, small, small, small, body, KEDGE_LIMIT_EXCEEDED);
     body.size = current->any_bytes_max;
-    assert_carried(f, long_group, long_name, body);
+    assert_carried(f, long_owner, long_group, long_name, body);
     receive(f, 10, LONG_MS, "", NULL);
 }
 

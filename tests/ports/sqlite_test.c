@@ -105,14 +105,14 @@ static void test_messages_receipts_and_deduplication_outlive_a_reopening(void **
     kedge_bytes text = KEDGE_BYTES("x");
     const kedge_environment *environment = &f->around.environment;
     assert_ok(kedge_sqlite_queue_open(environment, f->path, 3, &queue, &f->error));
-    assert_ok(queue.vtable->send(queue.self, text, text, text, &f->error));
+    assert_ok(queue.vtable->send(queue.self, text, text, text, text, &f->error));
     assert_ok(queue.vtable->receive(queue.self, 1, 1000, 0, &batch, &f->error));
     queue.vtable->close(queue.self);
     assert_ok(kedge_sqlite_queue_open(environment, f->path, 3, &queue, &f->error));
     assert_ok(queue.vtable->receive(queue.self, 1, 1000, 0, &again, &f->error));
     assert_int_equal(again.count, 0);
     assert_ok(queue.vtable->done(queue.self, batch.messages[0].receipt, &f->error));
-    assert_ok(queue.vtable->send(queue.self, text, text, text, &f->error));
+    assert_ok(queue.vtable->send(queue.self, text, text, text, text, &f->error));
     assert_ok(queue.vtable->receive(queue.self, 1, 1000, 0, &again, &f->error));
     assert_int_equal(again.count, 0);
     kedge_queue_batch_free(&batch);

@@ -46,7 +46,7 @@ static kedge_status put(sim_world *world, kedge_bytes body)
     kedge_key group = kedge_message_group(&ref);
     (void)snprintf(name, sizeof name, "sim-%" PRIu64, ++server->messages);
     consume_in(world, CONSUME_SOON_MS);
-    return server->queue.vtable->send(server->queue.self, kedge_key_bytes(&group),
+    return server->queue.vtable->send(server->queue.self, ref.organization, kedge_key_bytes(&group),
                                       kedge_bytes_of(name), body, NULL);
 }
 
@@ -71,11 +71,12 @@ void sim_queue_arrive(sim_world *world, const sim_event *event)
     sim_message_free(event->message);
 }
 
-static kedge_status queue_send(void *self, kedge_bytes group, kedge_bytes deduplication,
-                               kedge_bytes body, kedge_error *error)
+static kedge_status queue_send(void *self, kedge_bytes owner, kedge_bytes group,
+                               kedge_bytes deduplication, kedge_bytes body, kedge_error *error)
 {
     sim_instance *instance = self;
     kedge_status status;
+    (void)owner;
     (void)group;
     (void)deduplication;
     if (!sim_port_enter(instance, &status, error)) return status;
