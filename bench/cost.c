@@ -242,8 +242,8 @@ static kedge_cost run_queue(size_t batch)
                                        kedge_bytes_of(name), kedge_buffer_bytes(&world.body),
                                        &error),
                     &error, "send");
-        bench_check(queue.vtable->receive(queue.self, 10, 30000, 0, &received, &error), &error,
-                    "receive");
+        bench_check(queue.vtable->receive(queue.self, 10, 30000, 0, NULL, &received, &error),
+                    &error, "receive");
         bench_check(queue.vtable->done(queue.self, received.messages[0].receipt, &error), &error,
                     "done");
         kedge_queue_batch_free(&received);

@@ -95,11 +95,13 @@ static kedge_status add_deliveries(const kedge_sqs *self, const kedge_sqs_receiv
 }
 
 static kedge_status queue_receive(void *context, uint32_t count, int64_t visibility_ms,
-                                  int64_t wait_ms, kedge_queue_batch *batch, kedge_error *error)
+                                  int64_t wait_ms, const kedge_queue_admission *admission,
+                                  kedge_queue_batch *batch, kedge_error *error)
 {
     const kedge_sqs *self = context;
     kedge_sqs_received received = {.count = 0};
     kedge_queue_batch found = {0};
+    (void)admission;
     kedge_status status = kedge_queue_receive_check(count, visibility_ms, wait_ms, error);
     if (status != KEDGE_OK) return status;
     status = kedge_sqs_receive(self, self->queue, count, visibility_ms, wait_ms, &received, error);

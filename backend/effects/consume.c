@@ -39,8 +39,8 @@ kedge_status kedge_snapshot_round(const kedge_snapshot_consumer *consumer, int64
     const kedge_queue *queue = consumer->queue;
     kedge_queue_batch batch = {0};
     *received = *done = false;
-    kedge_status status =
-        queue->vtable->receive(queue->self, 1, consumer->visibility_ms, wait_ms, &batch, error);
+    kedge_status status = queue->vtable->receive(queue->self, 1, consumer->visibility_ms, wait_ms,
+                                                 NULL, &batch, error);
     if (status == KEDGE_OK && batch.count > 0) {
         *received = true;
         status = settle(consumer, &batch.messages[0], done, error);

@@ -181,12 +181,9 @@ static bool is_before(const message *a, const message *b)
     return a->group_turn < b->group_turn;
 }
 
-/* What may be given: not dead, of a free group, and of the owner unless that is NULL. */
-static bool may_give(const memory_queue *self, const message *at, const kedge_bytes *owner,
-                     int64_t now_ms)
+static bool may_give(const memory_queue *self, const message *at, int64_t now_ms)
 {
-    return !at->dead && (owner == NULL || kedge_bytes_equal(at->owner, *owner)) &&
-           group_is_free(self, at->group, now_ms);
+    return !at->dead && group_is_free(self, at->group, now_ms);
 }
 
 static bool is_chosen(message *const *ready, size_t count, kedge_bytes group)
@@ -196,20 +193,44 @@ static bool is_chosen(message *const *ready, size_t count, kedge_bytes group)
     return false;
 }
 
-/* The oldest message of the group whose turn it is, of which none is chosen. NULL: there is none.
- * `*others`: another owner waits, too. */
-static const message *next_group(const memory_queue *self, message *const *ready, size_t count,
-                                 int64_t now_ms, bool *others)
+/* The oldest message of the group whose turn it is: of an owner with a turn behind `after`, or of
+ * that `owner`, and of no chosen group. NULL: there is none. */
+static const message *next_group(const memory_queue *self, const kedge_bytes *owner, int64_t after,
+                                 message *const *ready, size_t count, int64_t now_ms)
 {
     const message *next = NULL;
-    const kedge_bytes *owner = count > 0 ? &ready[0]->owner : NULL;
     for (size_t i = 0; i < self->messages.count; i++) {
         const message *at = self->messages.entries[i];
-        if (!may_give(self, at, owner, now_ms) || is_chosen(ready, count, at->group)) continue;
-        if (next != NULL && !kedge_bytes_equal(at->owner, next->owner)) *others = true;
+        if (owner == NULL ? at->owner_turn <= after : !kedge_bytes_equal(at->owner, *owner))
+            continue;
+        if (!may_give(self, at, now_ms) || is_chosen(ready, count, at->group)) continue;
         if (next == NULL || is_before(at, next)) next = at;
     }
     return next;
+}
+
+/* The oldest message of the group whose turn it is, of the owners that may have theirs. */
+static const message *first_group(const memory_queue *self, const kedge_queue_admission *admission,
+                                  int64_t now_ms)
+{
+    int64_t after = 0;
+    for (uint32_t asked = 0; asked < KEDGE_QUEUE_OWNERS_ASKED; asked++) {
+        const message *next = next_group(self, NULL, after, NULL, 0, now_ms);
+        if (next == NULL || admission == NULL ||
+            admission->may_take(admission->context, next->owner))
+            return next;
+        after = next->owner_turn;
+    }
+    return NULL;
+}
+
+static bool others_wait(const memory_queue *self, kedge_bytes owner, int64_t now_ms)
+{
+    for (size_t i = 0; i < self->messages.count; i++) {
+        const message *at = self->messages.entries[i];
+        if (!kedge_bytes_equal(at->owner, owner) && may_give(self, at, now_ms)) return true;
+    }
+    return false;
 }
 
 /* Chooses messages of the group, after burying those of it that were received too often. */
@@ -226,16 +247,19 @@ static size_t choose_in_group(memory_queue *self, kedge_bytes group, message **r
 }
 
 /* What the next receive gives. */
-static size_t choose(memory_queue *self, uint32_t count, int64_t now_ms,
-                     message *ready[KEDGE_QUEUE_RECEIVE_MAX])
+static size_t choose(memory_queue *self, uint32_t count, const kedge_queue_admission *admission,
+                     int64_t now_ms, message *ready[KEDGE_QUEUE_RECEIVE_MAX])
 {
     size_t chosen = 0;
-    bool others = false;
-    while (chosen < count && !(others && chosen > 0)) {
-        others = false;
-        const message *next = next_group(self, ready, chosen, now_ms, &others);
-        if (next == NULL) break;
+    const message *next = first_group(self, admission, now_ms);
+    while (next != NULL && chosen < count) {
         chosen += choose_in_group(self, next->group, ready + chosen, count - chosen);
+        if (chosen == 0)
+            next = first_group(self, admission, now_ms); /* all of the group are dead */
+        else if (others_wait(self, ready[0]->owner, now_ms))
+            break;
+        else
+            next = next_group(self, &ready[0]->owner, 0, ready, chosen, now_ms);
     }
     return chosen;
 }
@@ -257,11 +281,12 @@ static kedge_status copy_out(const memory_queue *self, const message *at, uint32
 /* Nothing is delivered before all copies are made: a failure leaves the queue as it was, but for
  * messages whose deliveries were used up. */
 static kedge_status receive(memory_queue *self, uint32_t count, int64_t visibility_ms,
-                            kedge_queue_batch *batch, kedge_error *error)
+                            const kedge_queue_admission *admission, kedge_queue_batch *batch,
+                            kedge_error *error)
 {
     message *ready[KEDGE_QUEUE_RECEIVE_MAX];
     int64_t now_ms = now_of(self);
-    size_t chosen = choose(self, count, now_ms, ready);
+    size_t chosen = choose(self, count, admission, now_ms, ready);
     for (size_t i = 0; i < chosen; i++) {
         kedge_status status = copy_out(self, ready[i], 1, count, batch, error);
         if (status != KEDGE_OK) return status;
@@ -276,14 +301,15 @@ static kedge_status receive(memory_queue *self, uint32_t count, int64_t visibili
 }
 
 static kedge_status queue_receive(void *context, uint32_t count, int64_t visibility_ms,
-                                  int64_t wait_ms, kedge_queue_batch *batch, kedge_error *error)
+                                  int64_t wait_ms, const kedge_queue_admission *admission,
+                                  kedge_queue_batch *batch, kedge_error *error)
 {
     memory_queue *self = context;
     kedge_queue_batch found = {0};
     kedge_status status = kedge_queue_receive_check(count, visibility_ms, wait_ms, error);
     if (status != KEDGE_OK) return status;
     pthread_mutex_lock(&self->mutex);
-    status = receive(self, count, visibility_ms, &found, error);
+    status = receive(self, count, visibility_ms, admission, &found, error);
     pthread_mutex_unlock(&self->mutex);
     if (status == KEDGE_OK)
         *batch = found;

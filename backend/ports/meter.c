@@ -276,12 +276,13 @@ static kedge_status send(void *self, kedge_bytes owner, kedge_bytes group,
 }
 
 static kedge_status receive(void *self, uint32_t message_count, int64_t visibility_ms,
-                            int64_t wait_ms, kedge_queue_batch *batch, kedge_error *error)
+                            int64_t wait_ms, const kedge_queue_admission *admission,
+                            kedge_queue_batch *batch, kedge_error *error)
 {
     const queue_behind *behind = self;
     const kedge_queue *queue = &behind->queue;
-    kedge_status status =
-        queue->vtable->receive(queue->self, message_count, visibility_ms, wait_ms, batch, error);
+    kedge_status status = queue->vtable->receive(queue->self, message_count, visibility_ms, wait_ms,
+                                                 admission, batch, error);
     if (is_charged(status)) {
         size_t bytes = 0;
         for (size_t i = 0; status == KEDGE_OK && i < batch->count; i++)

@@ -17,6 +17,7 @@
 #define KEDGE_QUEUE_GROUP_BYTES_MAX         128
 #define KEDGE_QUEUE_BODY_BYTES_MAX          1048576
 #define KEDGE_QUEUE_RECEIVE_MAX             10
+#define KEDGE_QUEUE_OWNERS_ASKED            4    /* of a receive that takes only from some */
 #define KEDGE_QUEUE_DEAD_LETTERS_MAX        100  /* that one call shows */
 #define KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP   10   /* that it shows of one group at least */
 #define KEDGE_QUEUE_DELIVERIES              50   /* of a message, in queues that Kedge makes */
@@ -44,6 +45,15 @@ typedef struct kedge_queue_batch {
 
 void kedge_queue_batch_free(kedge_queue_batch *batch);
 
+/* From which owners a receive takes messages. `may_take` is asked about those that wait, in the
+ * order of their turns and at most KEDGE_QUEUE_OWNERS_ASKED, until it says yes: then the next
+ * messages are that owner's, unless the call fails or the owner turns out to have none. It may run
+ * on any thread, one at a time for a queue, and must not call the queue. */
+typedef struct kedge_queue_admission {
+    bool (*may_take)(void *context, kedge_bytes owner);
+    void *context;
+} kedge_queue_admission;
+
 typedef struct kedge_queue_vtable {
     /* must. Durable when KEDGE_OK. All messages of a group have the same owner; SQS does not know
      * of owners. A second send to the group with the same `deduplication` within
@@ -56,12 +66,14 @@ typedef struct kedge_queue_vtable {
     /* must. Up to `count` (1 to 10) messages, possibly of several groups, in order within each;
      * invisible for `visibility_ms`. In the queues that are our own they are those of the owner and
      * the group whose turn it is; with messages of other groups of that owner when it is the only
-     * one who waits. An empty batch is KEDGE_OK. While there is no message, the
+     * one who waits. `admission` may be NULL: from all owners; SQS does not look at it. An empty batch is
+     * KEDGE_OK. While there is no message, the
      * call may wait up to `wait_ms` (0 to 20,000; 0: not at all) for one: SQS does, in whole
      * seconds, so that a consumer need not poll. SQLite and memory return at once, so their
      * consumer waits by itself between two empty batches. */
     kedge_status (*receive)(void *self, uint32_t count, int64_t visibility_ms, int64_t wait_ms,
-                            kedge_queue_batch *batch, kedge_error *error);
+                            const kedge_queue_admission *admission, kedge_queue_batch *batch,
+                            kedge_error *error);
     /* must. The visibility ends `visibility_ms` from now (0: at once). KEDGE_CONFLICT when the
      * delivery is no longer the message's newest. */
     kedge_status (*extend)(void *self, const char *receipt, int64_t visibility_ms,

@@ -2,9 +2,11 @@
 #include "backend/queued/queued.h"
 
 #include "backend/queued/queued_internal.h"
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <pthread.h>
+#include <string.h>
 
 struct kedge_consumer {
     kedge_consumer *next; /* of the queued mode */
@@ -14,6 +16,8 @@ struct kedge_consumer {
     kedge_queue_batch batch;            /* what a round has in hand */
     bool open[KEDGE_QUEUE_RECEIVE_MAX]; /* messages that are not settled */
     size_t left;
+    char owner[KEDGE_QUEUE_OWNER_BYTES_MAX]; /* whose messages it has in hand, or is given now */
+    size_t owner_size;                       /* 0: nobody's */
 };
 
 kedge_status kedge_consumer_new(kedge_queued *queued, kedge_backend *backend,
@@ -25,8 +29,10 @@ kedge_status kedge_consumer_new(kedge_queued *queued, kedge_backend *backend,
     made->backend = backend;
     pthread_mutex_init(&made->mutex, NULL);
     pthread_mutex_lock(&queued->mutex);
+    pthread_mutex_lock(&queued->owners_mutex);
     made->next = queued->consumers;
     queued->consumers = made;
+    pthread_mutex_unlock(&queued->owners_mutex);
     pthread_mutex_unlock(&queued->mutex);
     *consumer = made;
     return KEDGE_OK;
@@ -37,13 +43,49 @@ void kedge_consumer_free(kedge_consumer *consumer)
     if (consumer == NULL) return;
     kedge_consumer **link = &consumer->queued->consumers;
     pthread_mutex_lock(&consumer->queued->mutex);
+    pthread_mutex_lock(&consumer->queued->owners_mutex);
     while (*link != consumer)
         link = &(*link)->next;
     *link = consumer->next;
+    pthread_mutex_unlock(&consumer->queued->owners_mutex);
     pthread_mutex_unlock(&consumer->queued->mutex);
     pthread_mutex_destroy(&consumer->mutex);
     kedge_release(consumer->queued->allocator, consumer);
 }
+
+/* ---- owners ---- */
+
+/* An owner whose messages all other consumers have in hand is left to one of these: however long
+ * its messages take, one consumer is there for the other owners. */
+static bool may_take(void *context, kedge_bytes owner)
+{
+    kedge_consumer *consumer = context;
+    size_t others = 0, busy_with_it = 0;
+    pthread_mutex_lock(&consumer->queued->owners_mutex);
+    for (const kedge_consumer *at = consumer->queued->consumers; at != NULL; at = at->next) {
+        if (at == consumer) continue;
+        others++;
+        bool same = kedge_bytes_equal((kedge_bytes){at->owner, at->owner_size}, owner);
+        if (same && owner.size > 0) busy_with_it++;
+    }
+    bool may = others == 0 || busy_with_it < others;
+    if (may) {
+        KEDGE_ASSERT(owner.size <= sizeof consumer->owner);
+        memcpy(consumer->owner, owner.data, owner.size);
+        consumer->owner_size = owner.size;
+    }
+    pthread_mutex_unlock(&consumer->queued->owners_mutex);
+    return may;
+}
+
+static void leave_owner(kedge_consumer *consumer)
+{
+    pthread_mutex_lock(&consumer->queued->owners_mutex);
+    consumer->owner_size = 0;
+    pthread_mutex_unlock(&consumer->queued->owners_mutex);
+}
+
+/* ---- settling ---- */
 
 /* From now on kedge_consumer_keep leaves the message alone. */
 static void close_message(kedge_consumer *consumer, size_t index)
@@ -127,6 +169,7 @@ static void let_go(kedge_consumer *consumer)
     pthread_mutex_lock(&consumer->mutex);
     kedge_queue_batch_free(&consumer->batch);
     pthread_mutex_unlock(&consumer->mutex);
+    leave_owner(consumer);
 }
 
 kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, size_t *received,
@@ -137,10 +180,12 @@ kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, siz
     kedge_queue_batch batch = {0};
     kedge_consume_outcome outcomes[KEDGE_QUEUE_RECEIVE_MAX];
     kedge_consume_watch watch = {on_settled, consumer};
+    kedge_queue_admission admission = {may_take, consumer};
     kedge_status status =
         queue->vtable->receive(queue->self, KEDGE_QUEUE_RECEIVE_MAX, queued->options.visibility_ms,
-                               wait_ms, &batch, error);
+                               wait_ms, &admission, &batch, error);
     if (status != KEDGE_OK) {
+        leave_owner(consumer);
         atomic_fetch_add(&queued->counters.rounds_failed, 1);
         return status;
     }

@@ -32,6 +32,7 @@ kedge_status kedge_queued_new(const kedge_queued_options *options, kedge_queued 
     made->environment = options->environment;
     made->allocator = options->environment->allocator;
     pthread_mutex_init(&made->mutex, NULL);
+    pthread_mutex_init(&made->owners_mutex, NULL);
     *queued = made;
     return KEDGE_OK;
 }
@@ -40,6 +41,7 @@ void kedge_queued_free(kedge_queued *queued)
 {
     if (queued == NULL) return;
     KEDGE_ASSERT(queued->consumers == NULL);
+    pthread_mutex_destroy(&queued->owners_mutex);
     pthread_mutex_destroy(&queued->mutex);
     kedge_release(queued->allocator, queued);
 }

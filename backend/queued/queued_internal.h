@@ -28,6 +28,8 @@ struct kedge_queued {
     kedge_queued_counters counters;
     pthread_mutex_t mutex; /* of the list */
     kedge_consumer *consumers;
+    pthread_mutex_t owners_mutex; /* also of the list, and of what is noted in it about owners; with
+                                     it nothing else is locked or called */
 };
 
 #endif

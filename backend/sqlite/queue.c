@@ -21,6 +21,7 @@ typedef struct queue_work {
     int64_t visibility_ms;
     kedge_bytes owner, group, deduplication, body;
     uint32_t count;
+    const kedge_queue_admission *admission;
     kedge_queue_receipt receipt;
     const char *receipt_text;
     kedge_queue_batch batch;
@@ -152,8 +153,11 @@ static kedge_status receive_work(kedge_sqlite_connection *connection, void *argu
 {
     queue_work *work = argument;
     kedge_queue_choice choice;
-    kedge_status status = kedge_queue_choose(connection, work->count, work->queue->receive_max,
-                                             work->now_ms, &choice, error);
+    const kedge_queue_wish wish = {.count = work->count,
+                                   .receive_max = work->queue->receive_max,
+                                   .now_ms = work->now_ms,
+                                   .admission = work->admission};
+    kedge_status status = kedge_queue_choose(connection, &wish, &choice, error);
     for (size_t i = 0; i < choice.count && status == KEDGE_OK; i++)
         status = deliver(connection, work, choice.messages[i], error);
     if (status != KEDGE_OK) return status;
@@ -173,7 +177,8 @@ static kedge_status submit_for_batch(sqlite_queue *self, kedge_sqlite_work run, 
 }
 
 static kedge_status queue_receive(void *context, uint32_t count, int64_t visibility_ms,
-                                  int64_t wait_ms, kedge_queue_batch *batch, kedge_error *error)
+                                  int64_t wait_ms, const kedge_queue_admission *admission,
+                                  kedge_queue_batch *batch, kedge_error *error)
 {
     sqlite_queue *self = context;
     kedge_status status = kedge_queue_receive_check(count, visibility_ms, wait_ms, error);
@@ -181,6 +186,7 @@ static kedge_status queue_receive(void *context, uint32_t count, int64_t visibil
     queue_work work = work_of(self);
     work.count = count;
     work.visibility_ms = visibility_ms;
+    work.admission = admission;
     return submit_for_batch(self, receive_work, &work, batch, error);
 }
 

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-#define LANDED_MAX  64 /* groups that are refreshed between two looks for more of them */
-#define OWNERS_READ 2  /* the next one, and whether there is another */
+#define LANDED_MAX 64 /* groups that are refreshed between two looks for more of them */
 
 _Static_assert(KEDGE_QUEUE_OWNER_BYTES_MAX <= KEDGE_QUEUE_GROUP_BYTES_MAX, "names have one size");
 
@@ -140,65 +139,73 @@ static kedge_status land(kedge_sqlite_connection *connection, int64_t now_ms, ke
     return KEDGE_OK;
 }
 
-/* The owner whose turn it is. `*waiting`: how many wait, at most OWNERS_READ. */
-static kedge_status next_owner(kedge_sqlite_connection *connection, kedge_queue_name *owner,
-                               size_t *waiting, kedge_error *error)
+/* The owner whose turn it is. `*found`: there is one; `*others`: another one waits, too. */
+static kedge_status next_owner(kedge_sqlite_connection *connection, const kedge_queue_wish *wish,
+                               kedge_queue_name *owner, bool *found, bool *others,
+                               kedge_error *error)
 {
-    kedge_queue_name owners[OWNERS_READ];
+    kedge_queue_name owners[KEDGE_QUEUE_OWNERS_ASKED];
+    const kedge_queue_admission *admission = wish->admission;
+    size_t count;
     sqlite3_stmt *select;
+    *found = false;
     kedge_status status =
         kedge_sqlite_statement(connection, KEDGE_QUEUE_SELECT_OWNERS, &select, error);
     if (status != KEDGE_OK) return status;
-    sqlite3_bind_int64(select, 1, OWNERS_READ);
-    status = read_names(connection, select, owners, OWNERS_READ, waiting, error);
-    if (*waiting > 0) *owner = owners[0];
+    sqlite3_bind_int64(select, 1, KEDGE_QUEUE_OWNERS_ASKED);
+    status = read_names(connection, select, owners, KEDGE_QUEUE_OWNERS_ASKED, &count, error);
+    *others = count > 1;
+    for (size_t i = 0; i < count && status == KEDGE_OK && !*found; i++) {
+        *found = admission == NULL ||
+                 admission->may_take(admission->context, kedge_queue_name_bytes(&owners[i]));
+        if (*found) *owner = owners[i];
+    }
     return status;
 }
 
-static kedge_status select_free(kedge_sqlite_connection *connection, uint32_t count,
+static kedge_status select_free(kedge_sqlite_connection *connection, const kedge_queue_wish *wish,
                                 kedge_queue_choice *choice, kedge_error *error)
 {
-    size_t waiting;
+    bool found, others;
     sqlite3_stmt *select;
     choice->group_count = 0;
-    kedge_status status = next_owner(connection, &choice->owner, &waiting, error);
-    if (status != KEDGE_OK || waiting == 0) return status;
+    kedge_status status = next_owner(connection, wish, &choice->owner, &found, &others, error);
+    if (status != KEDGE_OK || !found) return status;
     status = kedge_sqlite_statement(connection, KEDGE_QUEUE_SELECT_FREE, &select, error);
     if (status != KEDGE_OK) return status;
-    size_t group_max = waiting > 1 ? 1 : count;
+    size_t group_max = others ? 1 : wish->count;
     kedge_sqlite_bind(select, 1, kedge_queue_name_bytes(&choice->owner));
     sqlite3_bind_int64(select, 2, (int64_t)group_max);
     return read_names(connection, select, choice->groups, group_max, &choice->group_count, error);
 }
 
 static kedge_status bury_in(kedge_sqlite_connection *connection, kedge_bytes group,
-                            uint32_t receive_max, int64_t now_ms, bool *any, kedge_error *error)
+                            const kedge_queue_wish *wish, bool *any, kedge_error *error)
 {
     sqlite3_stmt *bury;
     kedge_status status =
         kedge_sqlite_statement(connection, KEDGE_QUEUE_BURY_IN_GROUP, &bury, error);
     if (status != KEDGE_OK) return status;
     kedge_sqlite_bind(bury, 1, group);
-    sqlite3_bind_int64(bury, 2, receive_max);
+    sqlite3_bind_int64(bury, 2, wish->receive_max);
     status = kedge_sqlite_run(connection, bury, error);
     if (status != KEDGE_OK || sqlite3_changes(connection->handle) == 0) return status;
     *any = true;
-    return kedge_queue_group_refresh(connection, group, now_ms, error);
+    return kedge_queue_group_refresh(connection, group, wish->now_ms, error);
 }
 
 /* A group whose first messages died has another place in the order, or none: so the groups are
  * selected again until none of them has any to bury. */
-static kedge_status choose_groups(kedge_sqlite_connection *connection, uint32_t count,
-                                  uint32_t receive_max, int64_t now_ms, kedge_queue_choice *choice,
-                                  kedge_error *error)
+static kedge_status choose_groups(kedge_sqlite_connection *connection, const kedge_queue_wish *wish,
+                                  kedge_queue_choice *choice, kedge_error *error)
 {
     bool any;
     do {
         any = false;
-        kedge_status status = select_free(connection, count, choice, error);
+        kedge_status status = select_free(connection, wish, choice, error);
         for (size_t i = 0; i < choice->group_count && status == KEDGE_OK; i++)
-            status = bury_in(connection, kedge_queue_name_bytes(&choice->groups[i]), receive_max,
-                             now_ms, &any, error);
+            status =
+                bury_in(connection, kedge_queue_name_bytes(&choice->groups[i]), wish, &any, error);
         if (status != KEDGE_OK) return status;
     } while (any);
     return KEDGE_OK;
@@ -219,17 +226,15 @@ static kedge_status add_messages(kedge_sqlite_connection *connection, uint32_t c
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-kedge_status kedge_queue_choose(kedge_sqlite_connection *connection, uint32_t count,
-                                uint32_t receive_max, int64_t now_ms, kedge_queue_choice *choice,
-                                kedge_error *error)
+kedge_status kedge_queue_choose(kedge_sqlite_connection *connection, const kedge_queue_wish *wish,
+                                kedge_queue_choice *choice, kedge_error *error)
 {
-    choice->count = 0;
-    kedge_status status = land(connection, now_ms, error);
-    if (status == KEDGE_OK)
-        status = choose_groups(connection, count, receive_max, now_ms, choice, error);
+    choice->count = choice->group_count = 0;
+    kedge_status status = land(connection, wish->now_ms, error);
+    if (status == KEDGE_OK) status = choose_groups(connection, wish, choice, error);
     size_t given = 0;
-    while (given < choice->group_count && choice->count < count && status == KEDGE_OK)
-        status = add_messages(connection, count, given++, choice, error);
+    while (given < choice->group_count && choice->count < wish->count && status == KEDGE_OK)
+        status = add_messages(connection, wish->count, given++, choice, error);
     choice->group_count = given;
     return status;
 }

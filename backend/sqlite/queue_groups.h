@@ -22,8 +22,16 @@ kedge_status kedge_queue_group_join(kedge_sqlite_connection *connection, kedge_b
 kedge_status kedge_queue_group_refresh(kedge_sqlite_connection *connection, kedge_bytes group,
                                        int64_t now_ms, kedge_error *error);
 
-/* What a receive gives: messages of the owner and the group whose turn it is, at most `count` (1 to
- * 10). When no other owner waits, it is filled up with those of the owner's next groups. */
+/* What a receive wants. */
+typedef struct kedge_queue_wish {
+    uint32_t count; /* 1 to 10 */
+    uint32_t receive_max;
+    int64_t now_ms;
+    const kedge_queue_admission *admission; /* or NULL */
+} kedge_queue_wish;
+
+/* What a receive gives: messages of the owner and the group whose turn it is, at most as many as
+ * wished. When no other owner waits, it is filled up with those of the owner's next groups. */
 typedef struct kedge_queue_choice {
     kedge_queue_name owner;
     kedge_queue_name groups[KEDGE_QUEUE_RECEIVE_MAX];
@@ -34,9 +42,8 @@ typedef struct kedge_queue_choice {
 
 /* Frees the groups whose visibilities ended, buries the messages of the chosen groups that were
  * received `receive_max` times, and chooses. */
-kedge_status kedge_queue_choose(kedge_sqlite_connection *connection, uint32_t count,
-                                uint32_t receive_max, int64_t now_ms, kedge_queue_choice *choice,
-                                kedge_error *error);
+kedge_status kedge_queue_choose(kedge_sqlite_connection *connection, const kedge_queue_wish *wish,
+                                kedge_queue_choice *choice, kedge_error *error);
 /* The chosen messages are delivered: the turns of their owner and of their groups are over. */
 kedge_status kedge_queue_end_turn(kedge_sqlite_connection *connection,
                                   const kedge_queue_choice *choice, int64_t now_ms,

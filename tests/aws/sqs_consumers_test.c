@@ -120,8 +120,8 @@ static void *consume(void *context)
     story *self = context;
     while (!is_over(self)) {
         kedge_queue_batch batch = {0};
-        kedge_status status =
-            self->queue.vtable->receive(self->queue.self, 10, VISIBILITY_MS, WAIT_MS, &batch, NULL);
+        kedge_status status = self->queue.vtable->receive(self->queue.self, 10, VISIBILITY_MS,
+                                                          WAIT_MS, NULL, &batch, NULL);
         if (status != KEDGE_OK) {
             pthread_mutex_lock(&self->mutex);
             self->failed++;

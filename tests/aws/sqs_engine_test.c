@@ -62,7 +62,7 @@ static void receive(fixture *f, uint32_t count, int64_t visibility_ms, kedge_que
     int64_t end_ms = environment->monotonic_ms(NULL) + DEADLINE_MS;
     do {
         assert_int_equal(f->queue.vtable->receive(f->queue.self, count, visibility_ms, WAIT_MS,
-                                                  batch, &f->error),
+                                                  NULL, batch, &f->error),
                          KEDGE_OK);
     } while (batch->count == 0 && environment->monotonic_ms(NULL) < end_ms);
     assert_true(batch->count > 0);
@@ -71,8 +71,8 @@ static void receive(fixture *f, uint32_t count, int64_t visibility_ms, kedge_que
 static void assert_none(fixture *f)
 {
     kedge_queue_batch batch = {0};
-    assert_int_equal(f->queue.vtable->receive(f->queue.self, 10, LONG_MS, 0, &batch, &f->error),
-                     KEDGE_OK);
+    assert_int_equal(
+        f->queue.vtable->receive(f->queue.self, 10, LONG_MS, 0, NULL, &batch, &f->error), KEDGE_OK);
     assert_int_equal(batch.count, 0);
 }
 
@@ -222,7 +222,8 @@ static void test_a_receive_may_wait_for_longer_than_a_call_may_take(void **state
     assert_int_equal(kedge_aws_client_new(&options, &hurried, &f->error), KEDGE_OK);
     const kedge_sqs_options opened = {.client = hurried, .queue = f->queues.name};
     assert_int_equal(kedge_sqs_queue_open(&opened, &queue, &f->error), KEDGE_OK);
-    kedge_status status = queue.vtable->receive(queue.self, 1, LONG_MS, 4000, &batch, &f->error);
+    kedge_status status =
+        queue.vtable->receive(queue.self, 1, LONG_MS, 4000, NULL, &batch, &f->error);
     if (status != KEDGE_OK) fail_msg("%s", f->error.message);
     assert_int_equal(batch.count, 0);
     queue.vtable->close(queue.self);
@@ -242,7 +243,8 @@ static void kill_all(fixture *f)
     kedge_environment *world = &f->queues.environment;
     int64_t until_ms = world->now_ms(world->context) + KILLED_MS;
     while (sqs_queues_count(&f->queues, false) > 0 && world->now_ms(world->context) < until_ms) {
-        kedge_status status = f->queue.vtable->receive(f->queue.self, 10, 0, 0, &batch, &f->error);
+        kedge_status status =
+            f->queue.vtable->receive(f->queue.self, 10, 0, 0, NULL, &batch, &f->error);
         assert_true(status == KEDGE_OK || status == KEDGE_CORRUPT);
         kedge_queue_batch_free(&batch);
     }

@@ -235,9 +235,9 @@ static void test_more_messages_than_were_asked_for_are_no_response(void **state)
     kedge_queue_batch batch = {0};
     const char *message = sqs_world_message("1", "g", "body", NULL);
     BEGIN_SQS(&world, OK(sqs_world_messages(message, message, NULL)));
-    assert_failed(&world,
-                  world.queue.vtable->receive(world.queue.self, 1, 0, 0, &batch, &world.error),
-                  KEDGE_UNAVAILABLE, "aws-answer-invalid");
+    assert_failed(
+        &world, world.queue.vtable->receive(world.queue.self, 1, 0, 0, NULL, &batch, &world.error),
+        KEDGE_UNAVAILABLE, "aws-answer-invalid");
     sqs_world_end(&world);
 }
 

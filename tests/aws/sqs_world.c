@@ -38,7 +38,7 @@ kedge_status sqs_world_send(sqs_world *world, const char *body)
 
 kedge_status sqs_world_receive(sqs_world *world, kedge_queue_batch *batch)
 {
-    return world->queue.vtable->receive(world->queue.self, 10, 1500, 0, batch, &world->error);
+    return world->queue.vtable->receive(world->queue.self, 10, 1500, 0, NULL, batch, &world->error);
 }
 
 const char *sqs_world_message(const char *id, const char *group, const char *body, const char *md5)

@@ -381,7 +381,7 @@ static void bury(folder_world *folder, const char *name, const char *body)
                                         kedge_bytes_of(name), kedge_bytes_of(body), NULL),
                      KEDGE_OK);
     for (int deliveries = 0; deliveries <= KEDGE_QUEUE_DELIVERIES; deliveries++) {
-        assert_int_equal(queue.vtable->receive(queue.self, 10, 0, 0, &batch, NULL), KEDGE_OK);
+        assert_int_equal(queue.vtable->receive(queue.self, 10, 0, 0, NULL, &batch, NULL), KEDGE_OK);
         kedge_queue_batch_free(&batch);
     }
 }
@@ -390,7 +390,7 @@ static size_t count_waiting(folder_world *folder)
 {
     kedge_queue queue = kedge_embedded_queue(folder->ports);
     kedge_queue_batch batch = {0};
-    assert_int_equal(queue.vtable->receive(queue.self, 10, 0, 0, &batch, NULL), KEDGE_OK);
+    assert_int_equal(queue.vtable->receive(queue.self, 10, 0, 0, NULL, &batch, NULL), KEDGE_OK);
     size_t count = batch.count;
     kedge_queue_batch_free(&batch);
     return count;

@@ -337,6 +337,60 @@ static void test_bytes_that_no_queue_of_text_holds_go_through_blobs(void **state
     check_empty(world);
 }
 
+/* ---- owners ---- */
+
+static void put_elsewhere(queue_world *world, const char *organization, const char *project)
+{
+    bool created;
+    int64_t created_ms;
+    kedge_project_ref ref = {kedge_bytes_of(organization), kedge_bytes_of(project)};
+    kedge_identity who = {.user = "eve", .role = "", .organization = organization};
+    static const char push[] =
+        "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[{\"clientID\":\"x\",\"id\":1,"
+        "\"name\":\"kedge.put\",\"args\":{\"collection\":\"items\",\"id\":\"o\",\"value\":1},"
+        "\"timestamp\":1}]}";
+    assert_int_equal(
+        kedge_project_create(HANDLE(world->base->backend, &ref), &created, &created_ms, NULL),
+        KEDGE_OK);
+    assert_int_equal(kedge_queued_enqueue(world->queued, ref.organization, ref.project, &who,
+                                          kedge_bytes_of(push), NULL),
+                     KEDGE_OK);
+}
+
+static kedge_consumer *second;
+static size_t received_by_second[3];
+
+static void let_second_work(test_world *base)
+{
+    size_t left;
+    (void)base;
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(kedge_consumer_round(second, 0, &received_by_second[i], &left, NULL),
+                         KEDGE_OK);
+}
+
+static void test_one_organization_never_has_all_consumers(void **state)
+{
+    queue_world *world = *state;
+    size_t received, left;
+    assert_int_equal(kedge_consumer_new(world->queued, world->base->backend, &second, NULL),
+                     KEDGE_OK);
+    queue_put(world, &ann, "g1", "c1", 1, 1, "a");
+    put_elsewhere(world, "acme", "other");
+    put_elsewhere(world, "zeta", "one");
+    put_elsewhere(world, "zeta", "two");
+    world->base->meddle = let_second_work;
+    world->base->meddle_at = world->base->calls + 3;
+    assert_int_equal(queue_round(world).received, 1); /* acme's first project */
+    assert_int_equal(received_by_second[0], 1);
+    assert_int_equal(received_by_second[1], 1);
+    assert_int_equal(received_by_second[2], 0); /* acme has the other consumer */
+    assert_int_equal(kedge_consumer_round(second, 0, &received, &left, NULL), KEDGE_OK);
+    assert_int_equal(received, 1);
+    kedge_consumer_free(second);
+    check_empty(world);
+}
+
 /* ---- messages from elsewhere ---- */
 
 static void
@@ -349,8 +403,9 @@ test_messages_that_were_received_by_somebody_else_are_decided_without_a_queue(vo
     queue_put(world, &ann, "g1", "c1", 1, 1, "a");
     queue_raw(world, "{}");
     queue_put(world, &ann, "g1", "c1", 2, 2, "a");
-    assert_int_equal(world->store.vtable->receive(world->store.self, 10, 1000, 0, &batch, &error),
-                     KEDGE_OK);
+    assert_int_equal(
+        world->store.vtable->receive(world->store.self, 10, 1000, 0, NULL, &batch, &error),
+        KEDGE_OK);
     assert_int_equal(batch.count, 3);
     assert_int_equal(kedge_consume(world->queued, world->base->backend, batch.messages, batch.count,
                                    NULL, outcomes, &error),
@@ -388,6 +443,7 @@ int main(void)
         QUEUED(test_a_push_that_the_queue_itself_finds_too_large_goes_through_blobs),
         QUEUED(test_the_same_large_push_twice_has_two_claim_checks),
         QUEUED(test_bytes_that_no_queue_of_text_holds_go_through_blobs),
+        QUEUED(test_one_organization_never_has_all_consumers),
         QUEUED(test_messages_that_were_received_by_somebody_else_are_decided_without_a_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

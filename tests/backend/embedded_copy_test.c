@@ -462,7 +462,7 @@ static void test_messages_of_the_queue_are_restored(void **state)
     restore(backup, restored);
     live = open_folder(restored);
     queue = kedge_embedded_queue(live);
-    assert_int_equal(queue.vtable->receive(queue.self, 10, 1000, 0, &batch, NULL), KEDGE_OK);
+    assert_int_equal(queue.vtable->receive(queue.self, 10, 1000, 0, NULL, &batch, NULL), KEDGE_OK);
     assert_int_equal(batch.count, 1);
     assert_true(kedge_bytes_equal_text(batch.messages[0].body, "a push"));
     kedge_queue_batch_free(&batch);

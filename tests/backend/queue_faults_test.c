@@ -147,7 +147,8 @@ static queue_world *second_delivery(void)
     enqueue_story(world);
     queue_raw(world, "{}");
     assert_int_equal(world->store.vtable->receive(world->store.self, KEDGE_QUEUE_RECEIVE_MAX,
-                                                  KEDGE_QUEUED_VISIBILITY_MS, 0, &batch, NULL),
+                                                  KEDGE_QUEUED_VISIBILITY_MS, 0, NULL, &batch,
+                                                  NULL),
                      KEDGE_OK);
     assert_true(batch.count > 1);
     kedge_queue_batch_free(&batch);
@@ -318,7 +319,8 @@ static void keep_and_look(test_world *base)
         queue_world_pass(KEDGE_QUEUED_VISIBILITY_MS / 2);
         kedge_consumer_keep(meddled->consumer);
     }
-    assert_int_equal(store->vtable->receive(store->self, 10, 1000, 0, &batch, NULL), KEDGE_OK);
+    assert_int_equal(store->vtable->receive(store->self, 10, 1000, 0, NULL, &batch, NULL),
+                     KEDGE_OK);
     delivered += batch.count;
     kedge_queue_batch_free(&batch);
 }
@@ -397,7 +399,8 @@ static void test_a_fault_that_passes_gives_messages_back_later_each_time(void **
     queue_put(world, &ann, "g1", "c1", 1, 1, "a");
     queue_put(world, &ann, "g1", "c1", 2, 2, "a");
     for (uint32_t deliveries = 1; deliveries < QUEUE_DELIVERIES; deliveries++) {
-        assert_int_equal(store->vtable->receive(store->self, 10, 1000, 0, &batch, NULL), KEDGE_OK);
+        assert_int_equal(store->vtable->receive(store->self, 10, 1000, 0, NULL, &batch, NULL),
+                         KEDGE_OK);
         assert_int_equal(batch.count, 2);
         world_arm(world->base, WORLD_FAULT_BEFORE, 1, true, false);
         assert_int_equal(kedge_consume(world->queued, world->base->backend, batch.messages, 2, NULL,

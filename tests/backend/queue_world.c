@@ -56,10 +56,12 @@ static kedge_status faulty_send(void *self, kedge_bytes owner, kedge_bytes group
 }
 
 static kedge_status faulty_receive(void *self, uint32_t count, int64_t visibility_ms,
-                                   int64_t wait_ms, kedge_queue_batch *batch, kedge_error *error)
+                                   int64_t wait_ms, const kedge_queue_admission *admission,
+                                   kedge_queue_batch *batch, kedge_error *error)
 {
     PASS(true, kedge_queue_batch_free(batch),
-         store->vtable->receive(store->self, count, visibility_ms, wait_ms, batch, error));
+         store->vtable->receive(store->self, count, visibility_ms, wait_ms, admission, batch,
+                                error));
 }
 
 static kedge_status faulty_extend(void *self, const char *receipt, int64_t visibility_ms,

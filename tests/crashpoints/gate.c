@@ -133,10 +133,11 @@ static kedge_status send(void *self, kedge_bytes owner, kedge_bytes group,
 }
 
 static kedge_status receive(void *self, uint32_t count, int64_t visibility_ms, int64_t wait_ms,
-                            kedge_queue_batch *batch, kedge_error *error)
+                            const kedge_queue_admission *admission, kedge_queue_batch *batch,
+                            kedge_error *error)
 {
-    CALL(kedge_queue_batch_free(batch),
-         QUEUE->vtable->receive(QUEUE->self, count, visibility_ms, wait_ms, batch, error));
+    CALL(kedge_queue_batch_free(batch), QUEUE->vtable->receive(QUEUE->self, count, visibility_ms,
+                                                               wait_ms, admission, batch, error));
 }
 
 static kedge_status extend(void *self, const char *receipt, int64_t visibility_ms,

@@ -1,4 +1,6 @@
 """A server in queued mode: what others do to a direct one, done to it; and what only it has."""
+import contextlib
+import http.client
 import json
 import signal
 import sqlite3
@@ -151,6 +153,63 @@ class Poison(Queued):
         self.until(lambda: len(self.admin(server, "dead-letters")["dead_letters"]) == 2)
         server.stop(signal.SIGTERM)
         self.assertIn("message-undecidable", server.log_path.read_text())
+
+
+class Tenants(Queued):
+    """An organization with thousands of pushes that wait, in many projects, and another one with one."""
+    server_options = ("--mode", "queued", "--consumers", "2")
+    projects, rounds = 200, 10
+    turns = 2 * 10 + 2  # projects that the consumers have in hand when the push comes, and a turn beside each
+
+    def push(self, organization, project, number):
+        mutation = {"clientID": f"c{number}", "id": 1, "name": "kedge.put", "timestamp": 0,
+                    "args": {"collection": "notes", "id": f"n{number}", "value": {"text": "x" * 50}}}
+        body = {"pushVersion": 1, "clientGroupID": f"g{number}", "profileID": "", "schemaVersion": "",
+                "mutations": [mutation], "kedge": {"client": f"c{number}"}}
+        answer = self.request("POST", organization, project, "push", body)
+        self.assertEqual(answer, {"kedge": {"queued": True}})
+
+    def request(self, method, organization, project, what, body=None):
+        path = f"/v1/orgs/{organization}/projects/{project}/{what}"
+        self.connection.request(method, path, json.dumps(body) if body else None)
+        response = self.connection.getresponse()
+        text = response.read()
+        self.assertEqual(response.status, 200, text)
+        return json.loads(text)
+
+    def versions(self, organization, project):
+        return self.request("GET", organization, project, "versions?limit=100")["versions"]
+
+    @contextlib.contextmanager
+    def nothing_decided(self, server):
+        """The consumers wait for a lock of the records, which the responses to queued pushes do not need."""
+        records = sqlite3.connect(server.folder / "records.db", timeout=DEADLINE_S, isolation_level=None)
+        records.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            records.execute("ROLLBACK")
+            records.close()
+
+    def test_a_push_waits_for_one_turn_of_another_organization(self):
+        server = self.server()
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=DEADLINE_S)
+        self.addCleanup(self.connection.close)
+        noisy = [f"p{number}" for number in range(self.projects)]
+        for organization, project in [("quiet", "q"), *(("noisy", project) for project in noisy)]:
+            self.push(organization, project, 0)
+        self.until(lambda: server.metric("kedge_consumed_messages_total") == self.projects + 1)
+        with self.nothing_decided(server):
+            for number in range(1, self.rounds + 1):
+                for project in noisy:
+                    self.push("noisy", project, number)
+            self.push("quiet", "q", 1)
+        self.until(lambda: len(self.versions("quiet", "q")) == 2)
+        came = self.versions("quiet", "q")[0]["created"]
+        before = sum(version["created"] <= came for project in noisy
+                     for version in self.versions("noisy", project)) - self.projects
+        self.assertLessEqual(before, self.turns)
+        self.assertLess(server.metric("kedge_consumed_messages_total"), self.projects * self.rounds)
 
 
 class Options(Queued):

@@ -125,7 +125,8 @@ int effects_work(effects_world *self)
         kedge_queue_batch batch = {0};
         kedge_error error = {0};
         kedge_snapshot_outcome outcome;
-        assert_int_equal(queue->vtable->receive(queue->self, 1, 1000, 0, &batch, NULL), KEDGE_OK);
+        assert_int_equal(queue->vtable->receive(queue->self, 1, 1000, 0, NULL, &batch, NULL),
+                         KEDGE_OK);
         if (batch.count == 0) return came;
         int64_t deadline_ms = environment->monotonic_ms(environment->context) + WORK_MS;
         kedge_status status =

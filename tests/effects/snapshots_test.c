@@ -108,7 +108,7 @@ static int drain(const kedge_log *log)
     for (;;) {
         kedge_queue_batch batch = {0};
         kedge_error error = {0};
-        assert_int_equal(queue.vtable->receive(queue.self, 1, 1, 0, &batch, NULL), KEDGE_OK);
+        assert_int_equal(queue.vtable->receive(queue.self, 1, 1, 0, NULL, &batch, NULL), KEDGE_OK);
         if (batch.count == 0) return came;
         kedge_snapshot_outcome outcome;
         const kedge_snapshot_worker worker = worker_of(log->project->backend);

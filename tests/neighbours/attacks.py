@@ -12,6 +12,7 @@ import time
 MIB = 1 << 20
 LARGE = {f"member{i}": "x" * 1000 for i in range(6000)}  # an item of 6 MB
 PROJECTS = 8
+OPTIONS = {"native": False}  # pushes are those of native clients, which a server in queued mode queues
 
 
 class Attacker:
@@ -59,9 +60,10 @@ def project(number):
 
 
 def mutations(client, calls, first=1):
-    return {"pushVersion": 1, "clientGroupID": "g-" + client, "profileID": "", "schemaVersion": "", "mutations": [
+    push = {"pushVersion": 1, "clientGroupID": "g-" + client, "profileID": "", "schemaVersion": "", "mutations": [
         {"clientID": client, "id": first + i, "name": name, "args": args, "timestamp": 0}
         for i, (name, args) in enumerate(calls)]}
+    return {**push, "kedge": {"client": client}} if OPTIONS["native"] else push
 
 
 def fresh(number):

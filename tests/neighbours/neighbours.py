@@ -1,9 +1,10 @@
 """Two honest organizations work on a kedge-server while a third one, and strangers without a token, attack it.
 
-Usage: neighbours.py SERVER ADMIN PLUGIN [--seconds N] [--attack NAME]. Prints what the honest ones wait, alone and
-under each attack. Ends 1 when the slowest hundredth waits longer than three times of what it waits alone (and 50 ms,
-which a loaded machine takes to switch), longer than a second, when health takes longer than 100 ms, when memory goes
-beyond what docs/reference/server.md promises, or when the server does not end within 5 seconds."""
+Usage: neighbours.py SERVER ADMIN PLUGIN [--seconds N] [--attack NAME] [--queued]. Prints what the honest ones wait,
+alone and under each attack; with --queued, of a server in queued mode, until their pushes are decided. Ends 1 when the slowest
+hundredth waits longer than three times of what it waits alone (and 50 ms, which a loaded machine takes to switch),
+longer than a second, when health takes longer than 100 ms, when memory goes beyond what docs/reference/server.md promises, or
+when the server does not end within 5 seconds."""
 import argparse
 import http.client
 import json
@@ -18,11 +19,12 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
-from attacks import ATTACKS, PROJECTS, Attacker, mutations
+from attacks import ATTACKS, OPTIONS, PROJECTS, Attacker, mutations
 
 MEMORY_MAX = 1400 << 20   # what the server says that it may hold, and its cache
 SWITCH_S = 0.05            # what a machine whose processors are all busy may take to run a process that waits
 ALONE_FACTOR, SLOWEST_S, HEALTH_S, STOP_S = 3, 1.0, 0.1, 5.0
+DECIDED_S = 30             # by when a push that was queued is decided, or the request has failed
 
 
 class Peer:
@@ -34,11 +36,10 @@ class Peer:
         self.connection, self.cookie = None, None
         self.waits, self.failures = [], []
 
-    def request(self, method, path, body=None):
+    def send(self, method, path, body=None):
         if self.connection is None:
             self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         headers = {"Authorization": "Bearer " + self.token} if self.token else {}
-        started = time.monotonic()
         try:
             self.connection.request(method, path, json.dumps(body).encode() if body else None, headers)
             response = self.connection.getresponse()
@@ -47,16 +48,36 @@ class Peer:
         except (OSError, http.client.HTTPException) as error:
             self.connection.close()
             text, status = repr(error).encode(), 0
-        self.waits.append(time.monotonic() - started)
         if status != 200:
             self.failures.append(f"{method} {path}: {status} {text[:120]!r}")
         return status, text
+
+    def request(self, method, path, body=None, wait=lambda: None):
+        started = time.monotonic()
+        answer = self.send(method, path, body)
+        if answer[0] == 200:
+            wait()
+        self.waits.append(time.monotonic() - started)
+        return answer
+
+    def decided(self):
+        """Until the last mutation that was queued is decided, as a client that asks again and again sees it."""
+        pull = {"pullVersion": 1, "clientGroupID": "g-" + self.client, "cookie": self.cookie}
+        end = time.monotonic() + DECIDED_S
+        while OPTIONS["native"] and not self.failures:
+            status, text = self.send("POST", self.path + "/pull", pull)
+            if status == 200 and json.loads(text)["lastMutationIDChanges"].get(self.client, 0) >= self.next:
+                return
+            if time.monotonic() > end:
+                self.failures.append(f"mutation {self.next} of {self.client} is not decided after {DECIDED_S} s")
+            time.sleep(0.005)
 
     def work(self, end):
         while time.monotonic() < end:
             value = {"text": "x" * 100, "at": self.next}
             status, _ = self.request("POST", self.path + "/push", mutations(self.client, [
-                ("kedge.put", {"collection": "notes", "id": f"n{self.next % 50}", "value": value})], self.next))
+                ("kedge.put", {"collection": "notes", "id": f"n{self.next % 50}", "value": value})], self.next),
+                self.decided)
             self.next += status == 200
             pull = {"pullVersion": 1, "clientGroupID": "g-" + self.client, "cookie": self.cookie}
             status, text = self.request("POST", self.path + "/pull", pull)
@@ -76,8 +97,9 @@ def at(sorted_waits, share):
     return sorted_waits[min(len(sorted_waits) - 1, int(len(sorted_waits) * share))]
 
 
-def honest(port, tokens, seconds, out):
+def honest(port, tokens, seconds, queued, out):
     """What two organizations and who asks for the health wait; in a process of its own."""
+    OPTIONS["native"] = queued
     peers = [Peer(port, name, token) for name, token in tokens.items()]
     health = Peer(port, "none", None)
     end = time.monotonic() + seconds
@@ -92,7 +114,8 @@ def honest(port, tokens, seconds, out):
               "health": max(health.waits), "failures": [f for peer in [*peers, health] for f in peer.failures]})
 
 
-def attack(number, port, token):
+def attack(number, port, token, queued):
+    OPTIONS["native"] = queued
     os.setpgrp()
     os.nice(19)  # an attacker has machines of its own; here it shares this one
     ATTACKS[number](Attacker(port, token))
@@ -119,7 +142,8 @@ class Run:
         self.log = open(self.folder / "log", "w")
         self.server = subprocess.Popen(
             [self.options.server, "--data", data, "--listen", "127.0.0.1:0", "--jwks", public, "--issuer", "i",
-             "--audience", "a", "--mutators", self.options.plugin], stdout=subprocess.PIPE, stderr=self.log, text=True)
+             "--audience", "a", "--mutators", self.options.plugin, "--mode",
+             "queued" if self.options.queued else "direct"], stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.port = int(self.server.stdout.readline().rsplit(":", 1)[1])
         self.tokens = {name: self.admin("token", private, "--issuer", "i", "--audience", "a", "--org", name, "--user",
                                         name, "--role", "admin", "--minutes", "600") for name in ("good", "fine", "evil")}
@@ -133,7 +157,7 @@ class Run:
     def measure(self, seconds):
         mine, theirs = multiprocessing.Pipe()
         tokens = {name: self.tokens[name] for name in ("good", "fine")}
-        process = multiprocessing.Process(target=honest, args=(self.port, tokens, seconds, theirs))
+        process = multiprocessing.Process(target=honest, args=(self.port, tokens, seconds, self.options.queued, theirs))
         process.start()
         theirs.close()  # so that the end of the process is the end of what is received
         result = mine.recv()
@@ -157,7 +181,7 @@ class Run:
         self.wrong += [f"{name}: {what}" for good, what in checks if not good]
 
     def attack(self, number, seconds):
-        process = multiprocessing.Process(target=attack, args=(number, self.port, self.tokens["evil"]))
+        process = multiprocessing.Process(target=attack, args=(number, self.port, self.tokens["evil"], self.options.queued))
         process.start()
         time.sleep(min(1.0, seconds / 4))  # until it is under way: what is measured is its middle
         result = self.measure(seconds)
@@ -208,6 +232,7 @@ def main():
     parser.add_argument("plugin")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--attack")
+    parser.add_argument("--queued", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         run = Run(options, pathlib.Path(folder))

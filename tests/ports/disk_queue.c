@@ -60,7 +60,7 @@ static void work(disk *self, int64_t visibility_ms)
 {
     kedge_queue_batch batch = {0};
     const kedge_queue_vtable *vtable = story.port.vtable;
-    disk_note(self, vtable->receive(story.port.self, 3, visibility_ms, 0, &batch, NULL));
+    disk_note(self, vtable->receive(story.port.self, 3, visibility_ms, 0, NULL, &batch, NULL));
     if (batch.count > 1)
         disk_note(self, vtable->extend(story.port.self, batch.messages[1].receipt, 0, NULL));
     if (batch.count > 0) done(self, &batch.messages[0]);
@@ -106,7 +106,7 @@ static void find_living(void)
     int newest[2] = {-1, -1};
     do {
         kedge_queue_batch_free(&batch);
-        assert_ok(vtable->receive(story.port.self, 10, LONG_MS, 0, &batch, NULL));
+        assert_ok(vtable->receive(story.port.self, 10, LONG_MS, 0, NULL, &batch, NULL));
         for (size_t i = 0; i < batch.count; i++) {
             int number = number_of(&batch.messages[i]);
             story.found[number]++;
@@ -149,7 +149,7 @@ static void check_that_it_works(void)
     snprintf(name, sizeof name, "fresh %d", ++story.fresh);
     kedge_bytes text = kedge_bytes_of(name), group = KEDGE_BYTES("even");
     assert_ok(vtable->send(story.port.self, KEDGE_BYTES("o"), group, text, text, NULL));
-    assert_ok(vtable->receive(story.port.self, 1, LONG_MS, 0, &batch, NULL));
+    assert_ok(vtable->receive(story.port.self, 1, LONG_MS, 0, NULL, &batch, NULL));
     assert_int_equal(batch.count, 1);
     assert_ok(vtable->done(story.port.self, batch.messages[0].receipt, NULL));
     kedge_queue_batch_free(&batch);

@@ -108,7 +108,7 @@ static int check_messages(const char *path, int acknowledged)
     assert_ok(kedge_sqlite_queue_open(&environment, path, 1000, &queue, NULL));
     for (bool more = true; more;) {
         kedge_queue_batch batch = {0};
-        assert_ok(queue.vtable->receive(queue.self, 10, 0, 0, &batch, NULL));
+        assert_ok(queue.vtable->receive(queue.self, 10, 0, 0, NULL, &batch, NULL));
         more = batch.count > 0;
         for (size_t i = 0; i < batch.count; i++) {
             char body[16];

@@ -92,13 +92,13 @@ static void test_a_queue_is_restored_with_receipts_and_deduplication(void **stat
     assert_ok(kedge_memory_queue_open(&around.environment, 3, &living, NULL));
     assert_ok(kedge_memory_queue_open(&around.environment, 3, &backup, NULL));
     assert_ok(living.vtable->send(living.self, a, a, a, a, NULL));
-    assert_ok(living.vtable->receive(living.self, 1, 1000, 0, &batch, NULL));
+    assert_ok(living.vtable->receive(living.self, 1, 1000, 0, NULL, &batch, NULL));
     assert_ok(kedge_memory_queue_copy(&living, &backup, NULL));
     assert_ok(living.vtable->done(living.self, batch.messages[0].receipt, NULL));
     assert_ok(kedge_memory_queue_copy(&backup, &living, NULL));
     assert_ok(living.vtable->send(living.self, a, a, a, a, NULL));
     assert_ok(living.vtable->extend(living.self, batch.messages[0].receipt, 0, NULL));
-    assert_ok(living.vtable->receive(living.self, 10, 1000, 0, &again, NULL));
+    assert_ok(living.vtable->receive(living.self, 10, 1000, 0, NULL, &again, NULL));
     assert_int_equal(again.count, 1);
     assert_int_equal(again.messages[0].receive_count, 2);
     kedge_queue_batch_free(&batch);
@@ -219,8 +219,8 @@ static void use_queue(const kedge_queue *queue, bool *well)
     kedge_queue_batch batch = {0};
     bool sent = all_well(queue->vtable->send(queue->self, text, text, text, text, NULL), well);
     /* A receive that failed delivered nothing: the message's first delivery is still to come. */
-    if (!all_well(queue->vtable->receive(queue->self, 10, 1000, 0, &batch, NULL), well) &&
-        queue->vtable->receive(queue->self, 10, 1000, 0, &batch, NULL) != KEDGE_OK)
+    if (!all_well(queue->vtable->receive(queue->self, 10, 1000, 0, NULL, &batch, NULL), well) &&
+        queue->vtable->receive(queue->self, 10, 1000, 0, NULL, &batch, NULL) != KEDGE_OK)
         return;
     assert_int_equal(batch.count, sent ? 1 : 0);
     if (sent) assert_int_equal(batch.messages[0].receive_count, 1);

@@ -298,7 +298,7 @@ static void each_64_kilobytes_of_a_message_are_a_request(void **state)
                                   (kedge_bytes){filler, 60000}, NULL)); /* 80,000 as base64 */
     assert_int_equal(spent(self, KEDGE_COST_QUEUE_REQUESTS), 2);
     kedge_queue_batch batch = {0};
-    assert_ok(queue->vtable->receive(queue->self, 1, 1000, 0, &batch, NULL));
+    assert_ok(queue->vtable->receive(queue->self, 1, 1000, 0, NULL, &batch, NULL));
     assert_int_equal(spent(self, KEDGE_COST_QUEUE_REQUESTS), 1);
     assert_ok(queue->vtable->done(queue->self, batch.messages[0].receipt, NULL));
     kedge_queue_batch_free(&batch);

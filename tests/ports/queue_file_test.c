@@ -61,7 +61,7 @@ static void send(fixture *f, const char *owner, const char *body)
 static void take(fixture *f, const char *expected)
 {
     kedge_queue_batch batch = {0};
-    assert_ok(f->queue.vtable->receive(f->queue.self, 1, LONG_MS, 0, &batch, NULL));
+    assert_ok(f->queue.vtable->receive(f->queue.self, 1, LONG_MS, 0, NULL, &batch, NULL));
     assert_int_equal(batch.count, 1);
     assert_bytes(batch.messages[0].body, expected);
     kedge_queue_batch_free(&batch);
@@ -232,7 +232,7 @@ static int64_t cost_of(int messages, int owners, int groups)
     int64_t before = 0;
     for (int i = 0; i < 3; i++) {
         if (i == 1) before = steps(); /* what is prepared at its first use is */
-        assert_ok(f->queue.vtable->receive(f->queue.self, 1, LONG_MS, 0, &batch, NULL));
+        assert_ok(f->queue.vtable->receive(f->queue.self, 1, LONG_MS, 0, NULL, &batch, NULL));
         assert_int_equal(batch.count, 1);
         assert_ok(f->queue.vtable->done(f->queue.self, batch.messages[0].receipt, NULL));
         kedge_queue_batch_free(&batch);

@@ -131,8 +131,8 @@ static void receive_some(pair *p)
     kedge_queue_batch a = {0}, b = {0};
     uint32_t count = 1 + (uint32_t)draw(p, 10);
     int64_t visibility_ms = (int64_t)draw(p, 4) * 500;
-    assert_ok(p->memory.vtable->receive(p->memory.self, count, visibility_ms, 0, &a, NULL));
-    assert_ok(p->sqlite.vtable->receive(p->sqlite.self, count, visibility_ms, 0, &b, NULL));
+    assert_ok(p->memory.vtable->receive(p->memory.self, count, visibility_ms, 0, NULL, &a, NULL));
+    assert_ok(p->sqlite.vtable->receive(p->sqlite.self, count, visibility_ms, 0, NULL, &b, NULL));
     assert_same(p, &a, &b);
     keep(p->receipts, &p->receipt_count, &b);
     kedge_queue_batch_free(&a);

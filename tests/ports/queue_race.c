@@ -44,7 +44,7 @@ static void *receive_in_rounds(void *argument)
         if (atomic_load(&self->wrong) > 0) break;
         kedge_queue_batch batch = {0};
         int group, number;
-        if (queue->vtable->receive(queue->self, 1, VISIBILITY_MS, WAIT_MS, &batch, NULL) !=
+        if (queue->vtable->receive(queue->self, 1, VISIBILITY_MS, WAIT_MS, NULL, &batch, NULL) !=
             KEDGE_OK)
             atomic_fetch_add(&self->wrong, 1);
         if (batch.count == 0) continue;

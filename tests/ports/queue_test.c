@@ -86,8 +86,8 @@ static void bodies_of(const kedge_queue_batch *batch, char *seen, size_t size)
 static void receive_batch(fixture *f, uint32_t count, int64_t visibility_ms, int64_t wait_ms,
                           kedge_queue_batch *batch)
 {
-    assert_ok(
-        f->queue.vtable->receive(f->queue.self, count, visibility_ms, wait_ms, batch, &f->error));
+    assert_ok(f->queue.vtable->receive(f->queue.self, count, visibility_ms, wait_ms, NULL, batch,
+                                       &f->error));
 }
 
 /* Receives and asserts the bodies, joined by spaces. Free the batch, which may be NULL. What a real
@@ -485,13 +485,14 @@ static void test_counts_and_times_outside_the_contract_are_refused(void **state)
     const kedge_queue_vtable *vtable = f->queue.vtable;
     void *self = f->queue.self;
     kedge_queue_batch batch = {0};
-    assert_status(vtable->receive(self, 0, 1, 0, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
-    assert_status(vtable->receive(self, 11, 1, 0, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
-    assert_status(vtable->receive(self, 1, -1, 0, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
-    assert_status(vtable->receive(self, 1, KEDGE_QUEUE_VISIBILITY_MS_MAX + 1, 0, &batch, &f->error),
-                  KEDGE_INVALID_ARGUMENT);
-    assert_status(vtable->receive(self, 1, 1, -1, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
-    assert_status(vtable->receive(self, 1, 1, KEDGE_QUEUE_WAIT_MS_MAX + 1, &batch, &f->error),
+    assert_status(vtable->receive(self, 0, 1, 0, NULL, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
+    assert_status(vtable->receive(self, 11, 1, 0, NULL, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
+    assert_status(vtable->receive(self, 1, -1, 0, NULL, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
+    assert_status(
+        vtable->receive(self, 1, KEDGE_QUEUE_VISIBILITY_MS_MAX + 1, 0, NULL, &batch, &f->error),
+        KEDGE_INVALID_ARGUMENT);
+    assert_status(vtable->receive(self, 1, 1, -1, NULL, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
+    assert_status(vtable->receive(self, 1, 1, KEDGE_QUEUE_WAIT_MS_MAX + 1, NULL, &batch, &f->error),
                   KEDGE_INVALID_ARGUMENT);
     assert_status(vtable->dead_letters(self, 0, &batch, &f->error), KEDGE_INVALID_ARGUMENT);
     assert_status(vtable->dead_letters(self, 101, &batch, &f->error), KEDGE_INVALID_ARGUMENT);

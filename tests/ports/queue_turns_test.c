@@ -43,7 +43,7 @@ static void send_many(fixture *f, const char *owner, int groups, int messages)
 static void receive(fixture *f, uint32_t count, kedge_queue_batch *batch)
 {
     *batch = (kedge_queue_batch){0};
-    assert_ok(f->queue.vtable->receive(f->queue.self, count, LONG_MS, 0, batch, NULL));
+    assert_ok(f->queue.vtable->receive(f->queue.self, count, LONG_MS, 0, NULL, batch, NULL));
 }
 
 static void done(fixture *f, const kedge_queue_batch *batch)
@@ -154,6 +154,61 @@ static void test_who_comes_anew_goes_behind_those_who_wait(void **state)
         take(f, group);
         take(f, "c");
     }
+}
+
+/* ---- admission ---- */
+
+typedef struct asked {
+    char owners[32];   /* that were asked about, in order */
+    const char *taken; /* those that may be */
+} asked;
+
+static bool may_take(void *context, kedge_bytes owner)
+{
+    asked *self = context;
+    size_t used = strlen(self->owners);
+    snprintf(self->owners + used, sizeof self->owners - used, "%.*s", (int)owner.size, owner.data);
+    char name[2] = {owner.data[0], '\0'};
+    return strstr(self->taken, name) != NULL;
+}
+
+static void take_of(fixture *f, const char *taken, const char *owners, const char *expected)
+{
+    char seen[256];
+    asked self = {.taken = taken};
+    kedge_queue_admission admission = {may_take, &self};
+    kedge_queue_batch batch = {0};
+    assert_ok(f->queue.vtable->receive(f->queue.self, 10, LONG_MS, 0, &admission, &batch, NULL));
+    groups_of(&batch, seen, sizeof seen);
+    assert_string_equal(seen, expected);
+    assert_string_equal(self.owners, owners);
+    done(f, &batch);
+    kedge_queue_batch_free(&batch);
+}
+
+static void test_a_receive_takes_from_the_owners_that_it_may(void **state)
+{
+    fixture *f = *state;
+    take_of(f, "abc", "", "");
+    send_many(f, "a", 2, 1);
+    take_of(f, "bc", "a", "");
+    send_many(f, "b", 2, 1);
+    send_many(f, "c", 2, 1);
+    take_of(f, "bc", "ab", "b/0");
+    take_of(f, "", "acb", "");
+    take_of(f, "abc", "a", "a/0"); /* who was refused has kept its turn */
+    take_of(f, "ab", "cb", "b/1");
+    take_of(f, "a", "ca", "a/1");
+    take_of(f, "c", "c", "c/0 c/1");
+}
+
+static void test_no_more_owners_are_asked_than_the_bound(void **state)
+{
+    fixture *f = *state;
+    for (char owner[2] = "a"; owner[0] <= 'f'; owner[0]++)
+        send_many(f, owner, 1, 1);
+    take_of(f, "f", "abcd", "");
+    take_of(f, "df", "abcd", "d/0");
 }
 
 /* ---- groups ---- */
@@ -339,6 +394,8 @@ int main(void)
         contract(test_owners_take_turns),
         contract(test_the_only_owner_that_waits_fills_a_receive),
         contract(test_who_comes_anew_goes_behind_those_who_wait),
+        contract(test_a_receive_takes_from_the_owners_that_it_may),
+        contract(test_no_more_owners_are_asked_than_the_bound),
         contract(test_groups_of_an_owner_take_turns),
         contract(test_a_group_with_new_messages_goes_behind_those_that_wait),
         contract(test_whatever_waits_has_its_turn_after_one_of_each_other),

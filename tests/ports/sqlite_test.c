@@ -106,14 +106,14 @@ static void test_messages_receipts_and_deduplication_outlive_a_reopening(void **
     const kedge_environment *environment = &f->around.environment;
     assert_ok(kedge_sqlite_queue_open(environment, f->path, 3, &queue, &f->error));
     assert_ok(queue.vtable->send(queue.self, text, text, text, text, &f->error));
-    assert_ok(queue.vtable->receive(queue.self, 1, 1000, 0, &batch, &f->error));
+    assert_ok(queue.vtable->receive(queue.self, 1, 1000, 0, NULL, &batch, &f->error));
     queue.vtable->close(queue.self);
     assert_ok(kedge_sqlite_queue_open(environment, f->path, 3, &queue, &f->error));
-    assert_ok(queue.vtable->receive(queue.self, 1, 1000, 0, &again, &f->error));
+    assert_ok(queue.vtable->receive(queue.self, 1, 1000, 0, NULL, &again, &f->error));
     assert_int_equal(again.count, 0);
     assert_ok(queue.vtable->done(queue.self, batch.messages[0].receipt, &f->error));
     assert_ok(queue.vtable->send(queue.self, text, text, text, text, &f->error));
-    assert_ok(queue.vtable->receive(queue.self, 1, 1000, 0, &again, &f->error));
+    assert_ok(queue.vtable->receive(queue.self, 1, 1000, 0, NULL, &again, &f->error));
     assert_int_equal(again.count, 0);
     kedge_queue_batch_free(&batch);
     queue.vtable->close(queue.self);
@@ -176,7 +176,7 @@ static void assert_received(const kedge_queue *queue, const char *expected)
 {
     kedge_queue_batch batch = {0};
     char seen[16] = "";
-    assert_ok(queue->vtable->receive(queue->self, 10, 60000, 0, &batch, NULL));
+    assert_ok(queue->vtable->receive(queue->self, 10, 60000, 0, NULL, &batch, NULL));
     for (size_t i = 0; i < batch.count; i++)
         seen[i] = batch.messages[i].body.data[0];
     assert_string_equal(seen, expected);

@@ -94,7 +94,8 @@ static kedge_status queue_send(void *self, kedge_bytes owner, kedge_bytes group,
 }
 
 static kedge_status queue_receive(void *self, uint32_t count, int64_t visibility_ms,
-                                  int64_t wait_ms, kedge_queue_batch *batch, kedge_error *error)
+                                  int64_t wait_ms, const kedge_queue_admission *admission,
+                                  kedge_queue_batch *batch, kedge_error *error)
 {
     sim_instance *instance = self;
     const kedge_queue *queue = &instance->world->server.queue;
@@ -105,8 +106,8 @@ static kedge_status queue_receive(void *self, uint32_t count, int64_t visibility
                              SIM_QUEUE_PAST_VISIBILITY);
     sim_oracle_catch_up(instance->world);
     instance->round = (sim_round){.head = instance->world->oracle.head};
-    status = queue->vtable->receive(queue->self, count, hurry ? 5 : visibility_ms, wait_ms, batch,
-                                    error);
+    status = queue->vtable->receive(queue->self, count, hurry ? 5 : visibility_ms, wait_ms,
+                                    admission, batch, error);
     if (status == KEDGE_OK && hurry && batch->count > 0)
         sim_took_effect(instance->world, SIM_QUEUE_PAST_VISIBILITY);
     kedge_status left = status;
