@@ -2,6 +2,7 @@
 #include "backend/http/consumers.h"
 
 #include "backend/front/failures.h"
+#include "backend/ports/deadline.h"
 #include "common/error.h"
 
 #include <errno.h>
@@ -80,11 +81,30 @@ static void pause_after(kedge_consumers *self, uint32_t failures, const kedge_er
 
 /* ---- threads ---- */
 
+static bool is_cancelled(void *context)
+{
+    return is_stopping(context);
+}
+
+/* Until the server stops. */
+static kedge_deadline deadline_of(kedge_consumers *self)
+{
+    return (kedge_deadline){
+        .environment = self->environment,
+        .end_ms = INT64_MAX / 2, /* to which something is added */
+        .turn_ms = INT64_MAX,
+        .is_cancelled = is_cancelled,
+        .context = self,
+    };
+}
+
 static void *consume(void *argument)
 {
     consumer_thread *self = argument;
     const kedge_environment *environment = self->all->environment;
+    const kedge_deadline deadline = deadline_of(self->all);
     uint32_t failures = 0;
+    kedge_deadline_set(&deadline);
     while (!is_stopping(self->all)) {
         kedge_error error = {0};
         size_t received = 0, left = 0;
@@ -99,6 +119,7 @@ static void *consume(void *argument)
             environment->monotonic_ms(environment->context) - began_ms >= KEDGE_CONSUMERS_POLL_MS;
         if (received == 0 && !waited) wait_for_push(self->all);
     }
+    kedge_deadline_set(NULL);
     return NULL;
 }
 

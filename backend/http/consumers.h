@@ -29,7 +29,7 @@ kedge_status kedge_consumers_enqueue(void *consumers, kedge_bytes organization, 
                                      kedge_error *error);
 kedge_status kedge_consumers_start(kedge_consumers *consumers, kedge_backend *backend,
                                    uint32_t count, kedge_error *error);
-/* Finishes what the threads have in hand and ends them; what is queued stays. */
+/* Ends the threads: what they have run is committed, and the rest stays in the queue. */
 void kedge_consumers_stop(kedge_consumers *consumers);
 void kedge_consumers_free(kedge_consumers *consumers); /* stopped; NULL is allowed */
 /* As Prometheus text. */

@@ -1,6 +1,7 @@
 /* Deciding a batch of messages: by project, in push batches that shrink when they fail. */
 #include "backend/queued/queued.h"
 
+#include "backend/ports/deadline.h"
 #include "backend/queued/dead_letters.h"
 #include "backend/queued/push_batch.h"
 #include "backend/queued/queued_internal.h"
@@ -46,6 +47,7 @@ static void settle(consuming *work, size_t index, kedge_consumed what, const ked
     const kedge_queue_message *message = &work->messages[index];
     *outcome = (kedge_consume_outcome){.what = what};
     if (error != NULL) outcome->error = *error;
+    kedge_deadline_begin_commit(); /* also when the thread's time is over */
     switch (what) {
     case KEDGE_CONSUMED_DECIDED:
         atomic_fetch_add(&counters->decided, 1);
@@ -68,6 +70,7 @@ static void settle(consuming *work, size_t index, kedge_consumed what, const ked
     }
     work->settled[index] = true;
     if (work->watch != NULL) work->watch->settled(work->watch->context, index, outcome);
+    kedge_deadline_end_commit();
 }
 
 static void settle_rest(consuming *work, const project_messages *project, const kedge_error *error)

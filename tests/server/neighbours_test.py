@@ -126,6 +126,34 @@ class Neighbours(unittest.TestCase):
         for peer in busy:
             read_until(peer, b"HTTP/1.1 503 ")
 
+    def queue_slow(self, project):
+        """A push of a native client, whose mutations take half a minute."""
+        body = {**push_body("c-" + project, [("hang", None)] * 6), "kedge": {"client": "c-" + project}}
+        self.make(EVIL + project)
+        self.push(EVIL + project, body)
+
+    def test_in_queued_mode_slow_pushes_of_one_organization_leave_a_consumer_to_another(self):
+        self.start("--mode", "queued", "--consumers", "2")
+        self.make(GOOD)
+        for project in "abcdefghijkl":  # more than a receive gives
+            self.queue_slow(project)
+        body = {**push_body("good", [put("n1", 1)]), "kedge": {"client": "good"}}
+        began = time.monotonic()
+        for number in range(1, 4):
+            body["mutations"][0]["id"] = number
+            self.push(GOOD, body)
+            wait_for(lambda wanted=number: self.last_id(GOOD, "good") == wanted)
+        self.assertEqual(self.server.metric("kedge_consumed_messages_total"), 3, "the slow ones were decided before")
+        self.assertLess(time.monotonic() - began, 25 * SLOWER)
+
+    def test_in_queued_mode_the_server_ends_soon_whatever_runs(self):
+        self.start("--mode", "queued", "--consumers", "2")
+        self.queue_slow("a")
+        wait_for(lambda: self.server.metric("kedge_received_messages_total") == 1)
+        began = time.monotonic()
+        self.assertEqual(self.server.stop(), 0, self.server.logged())
+        self.assertLess(time.monotonic() - began, 5 * SLOWER)
+
     def test_a_crowd_of_one_organization_is_told_to_come_back_and_metrics_are_answered(self):
         self.start("--workers", "1")
         self.make(EVIL + "a")
