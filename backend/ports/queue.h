@@ -56,21 +56,20 @@ typedef struct kedge_queue_admission {
 
 typedef struct kedge_queue_vtable {
     /* must. Durable when KEDGE_OK. All messages of a group have the same owner; SQS does not know
-     * of owners. A second send to the group with the same `deduplication` within
-     * 5 minutes is accepted and does nothing; whether one to another group does anything differs,
-     * so that names are best used once. KEDGE_UNAVAILABLE: unknown whether it was sent; sending it
-     * again is right. KEDGE_LIMIT_EXCEEDED also for a body that the engine cannot hold: SQS needs
-     * four bytes for three where a body is not text. */
+     * of owners. A second send to the group with the same `deduplication` within 5 minutes is
+     * accepted and does nothing; whether one to another group does anything differs, so that names
+     * are best used once. KEDGE_UNAVAILABLE: unknown whether it was sent; sending it again is
+     * right. KEDGE_LIMIT_EXCEEDED also for a body that the engine cannot hold: SQS needs four bytes
+     * for three where a body is not text. */
     kedge_status (*send)(void *self, kedge_bytes owner, kedge_bytes group,
                          kedge_bytes deduplication, kedge_bytes body, kedge_error *error);
     /* must. Up to `count` (1 to 10) messages, possibly of several groups, in order within each;
      * invisible for `visibility_ms`. In the queues that are our own they are those of the owner and
      * the group whose turn it is; with messages of other groups of that owner when it is the only
-     * one who waits. `admission` may be NULL: from all owners; SQS does not look at it. An empty batch is
-     * KEDGE_OK. While there is no message, the
-     * call may wait up to `wait_ms` (0 to 20,000; 0: not at all) for one: SQS does, in whole
-     * seconds, so that a consumer need not poll. SQLite and memory return at once, so their
-     * consumer waits by itself between two empty batches. */
+     * one who waits. `admission` may be NULL: from all owners; SQS does not look at it. An empty
+     * batch is KEDGE_OK. While there is no message, the call may wait up to `wait_ms` (0 to 20,000;
+     * 0: not at all) for one: SQS does, in whole seconds, so that a consumer need not poll. SQLite
+     * and memory return at once, so their consumer waits by itself between two empty batches. */
     kedge_status (*receive)(void *self, uint32_t count, int64_t visibility_ms, int64_t wait_ms,
                             const kedge_queue_admission *admission, kedge_queue_batch *batch,
                             kedge_error *error);

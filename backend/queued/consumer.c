@@ -55,20 +55,23 @@ void kedge_consumer_free(kedge_consumer *consumer)
 
 /* ---- owners ---- */
 
-/* An owner whose messages all other consumers have in hand is left to one of these: however long
- * its messages take, one consumer is there for the other owners. */
+/* An owner that a consumer works for gets another consumer only while so many others stay free:
+ * however long its messages take, these are there for who has none. */
 static bool may_take(void *context, kedge_bytes owner)
 {
     kedge_consumer *consumer = context;
-    size_t others = 0, busy_with_it = 0;
+    size_t others = 0, free_others = 0, of_owner = 0;
     pthread_mutex_lock(&consumer->queued->owners_mutex);
     for (const kedge_consumer *at = consumer->queued->consumers; at != NULL; at = at->next) {
         if (at == consumer) continue;
         others++;
-        bool same = kedge_bytes_equal((kedge_bytes){at->owner, at->owner_size}, owner);
-        if (same && owner.size > 0) busy_with_it++;
+        if (at->owner_size == 0)
+            free_others++;
+        else if (kedge_bytes_equal((kedge_bytes){at->owner, at->owner_size}, owner))
+            of_owner++;
     }
-    bool may = others == 0 || busy_with_it < others;
+    size_t left = (others + 1) / KEDGE_QUEUED_FREE_SHARE;
+    bool may = of_owner == 0 || free_others >= (left > 0 ? left : 1);
     if (may) {
         KEDGE_ASSERT(owner.size <= sizeof consumer->owner);
         memcpy(consumer->owner, owner.data, owner.size);

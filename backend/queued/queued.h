@@ -11,6 +11,9 @@
  * outcome: its client still holds it. kedge_consumer_round receives messages, consumes them and
  * takes them out of the queue.
  *
+ * The consumers of one kedge_queued leave some of their number free for owners that none of them
+ * works for, where the queue knows of owners.
+ *
  * A message that comes again (because a consumer died, or the store failed) is merged with ever
  * fewer others: 10, 5, 2, then alone. One that cannot be decided fails by itself, and goes to the
  * dead letters when it was delivered as often as the queue allows; its reason stands in records
@@ -27,6 +30,7 @@
 #define KEDGE_QUEUED_VISIBILITY_MS 60000
 #define KEDGE_QUEUED_ALONE_COUNT   4  /* from this delivery on a message is tried alone */
 #define KEDGE_QUEUED_ENDED_MAX     10 /* such tries in a row that may end their consumers */
+#define KEDGE_QUEUED_FREE_SHARE    4  /* one consumer in so many, and at least one, stays free */
 /* When a message is to come again: doubles with each delivery. */
 #define KEDGE_QUEUED_AGAIN_MS     1000 /* after a fault that passes */
 #define KEDGE_QUEUED_AGAIN_MAX_MS 120000
