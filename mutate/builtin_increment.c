@@ -80,8 +80,8 @@ static kedge_status write_sums(kedge_tx *tx, kedge_bytes target, kedge_bytes add
 
 /* Reads what `add` is added to: of a large item only the members that it names. */
 static kedge_status read_target(kedge_tx *tx, const kedge_builtin_item *item,
-                                const kedge_json_rope **rope, kedge_buffer *picked,
-                                kedge_bytes *target, kedge_error *error)
+                                kedge_json_rope **rope, kedge_buffer *picked, kedge_bytes *target,
+                                kedge_error *error)
 {
     kedge_error why = {0};
     kedge_status status =
@@ -91,6 +91,10 @@ static kedge_status read_target(kedge_tx *tx, const kedge_builtin_item *item,
         status = kedge_tx_get(tx, item->collection, item->id, item->id_size, &target->data,
                               &target->size, error);
         return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
+    }
+    if (kedge_json_rope_type(*rope) != KEDGE_JSON_OBJECT) {
+        *target = KEDGE_BYTES("[]");
+        return KEDGE_OK;
     }
     kedge_json_rope_pick(*rope, item->extra, picked);
     if (kedge_buffer_status(picked, &why) != KEDGE_OK) return kedge_tx_postpone(tx, &why, error);
@@ -130,7 +134,7 @@ kedge_status kedge_builtin_increment(kedge_tx *tx, const char *args, size_t args
 
     kedge_error why = {0};
     kedge_bytes target = KEDGE_BYTES("{}");
-    const kedge_json_rope *rope;
+    kedge_json_rope *rope;
     kedge_buffer picked = kedge_buffer_make(kedge_tx_allocator(tx));
     kedge_buffer patch = kedge_buffer_make(kedge_tx_allocator(tx));
     status = read_target(tx, &item, &rope, &picked, &target, error);

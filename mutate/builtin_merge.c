@@ -27,7 +27,7 @@ kedge_status kedge_builtin_merge_item(kedge_tx *tx, const kedge_builtin_item *it
                                       kedge_error *error)
 {
     kedge_bytes target = {NULL, 0};
-    const kedge_json_rope *rope = NULL;
+    kedge_json_rope *rope = NULL;
     kedge_status status = KEDGE_OK;
     if (kedge_json_type_of(item->extra) == KEDGE_JSON_OBJECT)
         status = kedge_tx_get_rope(tx, item->collection, item->id, item->id_size, &rope, error);

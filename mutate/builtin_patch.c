@@ -19,22 +19,17 @@ kedge_status kedge_builtin_patch(kedge_tx *tx, const char *args, size_t args_siz
         kedge_builtin_read_item(tx, (kedge_bytes){args, args_size}, "patch", &item, error);
     if (status != KEDGE_OK) return status;
 
-    kedge_bytes target;
-    status =
-        kedge_tx_get(tx, item.collection, item.id, item.id_size, &target.data, &target.size, error);
+    kedge_json_document document;
+    status = kedge_tx_get_document(tx, item.collection, item.id, item.id_size, &document, error);
     if (status != KEDGE_OK) return status;
 
-    uint64_t cost = 0;
     kedge_error why = {0};
-    kedge_buffer patched = kedge_buffer_make(kedge_tx_allocator(tx));
-    kedge_status done = kedge_json_patch(kedge_tx_allocator(tx), target, item.extra,
-                                         KEDGE_LIMIT_MUTATION_BYTES, &cost, &patched, &why);
-    status = kedge_tx_charge(tx, cost, error);
+    kedge_status done = kedge_json_patch(&document, item.extra, &why);
+    status = kedge_tx_charge(tx, document.cost, error);
     if (status == KEDGE_OK && done != KEDGE_OK) status = patch_failed(tx, &why, error);
-    if (status == KEDGE_OK) {
-        status = kedge_tx_put(tx, item.collection, item.id, item.id_size, patched.data,
-                              patched.size, error);
-    }
-    kedge_buffer_free(&patched);
+    if (status == KEDGE_OK)
+        status =
+            kedge_tx_put_document(tx, item.collection, item.id, item.id_size, &document, error);
+    kedge_json_document_free(&document);
     return status;
 }

@@ -10,7 +10,6 @@
 #include "common/error.h"
 #include "common/names.h"
 #include "mutate/builtin_args.h"
-#include "mutate/json_place.h"
 #include "mutate/text_merge.h"
 #include "mutate/transaction.h"
 
@@ -140,50 +139,55 @@ static kedge_status read_change(restore *work, kedge_bytes object)
 
 /* ---- items ---- */
 
-/* An item that is absent is a document that nothing reads. */
+static kedge_status load_project(restore *work)
+{
+    kedge_bytes text;
+    kedge_status status = kedge_tx_get_project(work->tx, &text.data, &text.size, work->error);
+    if (status != KEDGE_OK) return status;
+    return kedge_tx_make_document(work->tx, text, &work->document, work->error);
+}
+
+/* An item that is absent is a document without a value, which nothing reads. */
 static kedge_status load(restore *work)
 {
-    kedge_bytes text = KEDGE_BYTES("null");
     const change *at = &work->at;
-    kedge_status status;
     memcpy(work->collection, at->collection, sizeof work->collection);
     memcpy(work->id, at->id, sizeof work->id);
-    if (at->collection[0] == '\0')
-        status = kedge_tx_get_project(work->tx, &text.data, &text.size, work->error);
-    else
-        status = kedge_tx_get(work->tx, at->collection, at->id, strlen(at->id), &text.data,
-                              &text.size, work->error);
+    work->document =
+        kedge_json_document_make(kedge_tx_allocator(work->tx), NULL, KEDGE_LIMIT_MUTATION_BYTES);
+    kedge_status status = at->collection[0] == '\0'
+                              ? load_project(work)
+                              : kedge_tx_get_document(work->tx, at->collection, at->id,
+                                                      strlen(at->id), &work->document, work->error);
     if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) return status;
     work->present = status == KEDGE_OK;
     work->loaded = true;
     work->changed = false;
-    work->document =
-        kedge_json_document_make(kedge_tx_allocator(work->tx), text, KEDGE_LIMIT_MUTATION_BYTES);
     return KEDGE_OK;
 }
 
-static kedge_status write_item(restore *work, const kedge_buffer *text)
+static kedge_status write_project(restore *work)
 {
-    if (work->collection[0] == '\0')
-        return kedge_tx_put_project(work->tx, text->data, text->size, work->error);
-    return kedge_tx_put(work->tx, work->collection, work->id, strlen(work->id), text->data,
-                        text->size, work->error);
+    kedge_error why = {0};
+    kedge_buffer text = kedge_buffer_make(kedge_tx_allocator(work->tx));
+    kedge_json_rope_append(work->document.rope, &text);
+    kedge_status status = kedge_buffer_status(&text, &why);
+    status = status == KEDGE_OK ? kedge_tx_put_project(work->tx, text.data, text.size, work->error)
+                                : kedge_tx_postpone(work->tx, &why, work->error);
+    kedge_buffer_free(&text);
+    return status;
 }
 
 static kedge_status store_item(restore *work)
 {
-    kedge_error why = {0};
+    size_t id_size = strlen(work->id);
     kedge_status status = kedge_tx_charge(work->tx, work->document.cost, work->error);
     if (status != KEDGE_OK || !work->changed) return status;
     if (!work->present)
-        return kedge_tx_delete(work->tx, work->collection, work->id, strlen(work->id), work->error);
-    kedge_buffer text = kedge_buffer_make(kedge_tx_allocator(work->tx));
-    kedge_json_node_write(&work->document.root, &text);
-    status = kedge_buffer_status(&text, &why);
-    status = status == KEDGE_OK ? write_item(work, &text)
-                                : kedge_tx_postpone(work->tx, &why, work->error);
-    kedge_buffer_free(&text);
-    return status;
+        return kedge_tx_delete(work->tx, work->collection, work->id, id_size, work->error);
+    if (work->collection[0] == '\0') return write_project(work);
+    return kedge_tx_put_document(work->tx, work->collection, work->id, id_size, &work->document,
+                                 work->error);
 }
 
 static void unload(restore *work)
@@ -205,78 +209,65 @@ static kedge_status go_to_item(restore *work)
 /* ---- making a change; `why` is of the document ---- */
 
 /* What is at the path now. */
-typedef struct place {
-    kedge_json_node *parent; /* as kedge_json_find gives it */
-    kedge_json_node *node;
-    kedge_bytes text; /* of the node, or empty */
-} place;
-
-static kedge_status read_place(restore *work, place *at, kedge_error *why)
+static kedge_status read_place(restore *work, kedge_json_place *at, kedge_error *why)
 {
-    *at = (place){.node = NULL};
+    *at = (kedge_json_place){.around = &work->document.top};
     if (!work->present) return KEDGE_OK;
-    kedge_status status =
-        kedge_json_find(&work->document, &work->at.path, &at->parent, &at->node, why);
-    if (status != KEDGE_OK || at->node == NULL) return status;
-    return kedge_json_node_text(&work->document, at->node, &at->text, why);
+    kedge_status status = kedge_json_document_find(&work->document, &work->at.path, at, why);
+    if (status != KEDGE_OK || !at->found) return status;
+    return kedge_json_document_read(&work->document, at, why);
 }
 
-static void count_change(restore *work)
+static kedge_status count_change(restore *work, kedge_status status)
 {
+    if (status != KEDGE_OK) return status;
     work->changed = true;
     work->made++;
-}
-
-static void set_node(restore *work, kedge_json_node *node, kedge_bytes value)
-{
-    kedge_json_node_set(&work->document, node, value);
-    count_change(work);
-}
-
-static void change_root(restore *work, kedge_bytes value)
-{
-    bool keeps = value.size == 0 && work->collection[0] == '\0'; /* a project record stays */
-    if (keeps) value = KEDGE_BYTES("{}");
-    work->present = value.size > 0;
-    if (work->present) kedge_json_node_set(&work->document, &work->document.root, value);
+    return KEDGE_OK;
 }
 
 /* `value` is empty: nothing shall be there. A place whose container is gone is not changed. */
-static kedge_status change_place(restore *work, const place *at, kedge_bytes value,
+static kedge_status change_place(restore *work, kedge_json_place *at, kedge_bytes value,
                                  kedge_error *why)
 {
+    bool root = work->at.path.count == 0;
+    if (root && work->collection[0] == '\0' && value.size == 0)
+        value = KEDGE_BYTES("{}"); /* a project record stays */
     kedge_status status = KEDGE_OK;
-    const kedge_json_pointer *path = &work->at.path;
-    bool there = at->node != NULL, wanted = value.size > 0;
-    if (path->count == 0)
-        change_root(work, value);
-    else if (there && wanted)
-        kedge_json_node_set(&work->document, at->node, value);
-    else if (there != wanted && (at->parent == NULL || at->parent->type != KEDGE_JSON_OBJECT))
+    const kedge_json_part part = {NULL, value};
+    bool there = at->found, wanted = value.size > 0;
+    if (root) work->present = wanted;
+    if (wanted && (there || root))
+        status = kedge_json_document_set(&work->document, at, &part, why);
+    else if (there != wanted && !root && at->parent != KEDGE_JSON_OBJECT)
         return KEDGE_OK;
     else if (wanted)
-        status = kedge_json_set_member(&work->document, at->parent,
-                                       kedge_json_pointer_token(path, path->count - 1), value, why);
-    else if (there)
-        status = kedge_json_node_remove(&work->document, at->parent,
-                                        (size_t)(at->node - at->parent->children), why);
-    if (status == KEDGE_OK) count_change(work);
-    return status;
+        status = kedge_json_document_insert(&work->document, at, 0, &part, why);
+    else if (there && !root)
+        status = kedge_json_document_remove(&work->document, at, why);
+    return count_change(work, status);
 }
 
-static kedge_status add_number(restore *work, const place *at, kedge_error *why)
+/* Sets a text that was made here, which costs its size. */
+static kedge_status set_made(restore *work, const kedge_json_place *at, kedge_bytes text,
+                             kedge_error *why)
+{
+    const kedge_json_part value = {NULL, text};
+    kedge_status status = kedge_json_document_charge(&work->document, text.size, why);
+    if (status == KEDGE_OK) status = kedge_json_document_set(&work->document, at, &value, why);
+    return count_change(work, status);
+}
+
+static kedge_status add_number(restore *work, const kedge_json_place *at, kedge_error *why)
 {
     double number;
-    kedge_bytes kept;
     char text[KEDGE_JSON_NUMBER_SIZE];
-    if (!kedge_json_to_number(at->text, &number)) return KEDGE_OK;
+    if (!at->found || !kedge_json_to_number(kedge_json_part_text(&at->value), &number))
+        return KEDGE_OK;
     number += work->at.add;
     if (fabs(number) > INTEGER_MAX || number != trunc(number)) return KEDGE_OK;
     size_t size = kedge_json_format_number(number, text);
-    kedge_status status =
-        kedge_json_document_keep(&work->document, (kedge_bytes){text, size}, &kept, why);
-    if (status == KEDGE_OK) set_node(work, at->node, kept);
-    return status;
+    return set_made(work, at, (kedge_bytes){text, size}, why);
 }
 
 /* Texts, decoded: the base, theirs, ours, and the merge, which is then quoted in [0]. */
@@ -298,12 +289,12 @@ static kedge_status merge_decoded(restore *work, kedge_buffer texts[4], bool *me
     return kedge_buffer_status(&texts[0], why);
 }
 
-static kedge_status merge_text(restore *work, const place *at, kedge_error *why)
+static kedge_status merge_text(restore *work, const kedge_json_place *at, kedge_error *why)
 {
     bool merged = false;
-    kedge_bytes kept;
     kedge_buffer texts[4];
-    const kedge_bytes given[3] = {work->at.expected, at->text, work->at.value};
+    const kedge_bytes given[3] = {work->at.expected, kedge_json_part_text(&at->value),
+                                  work->at.value};
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < 4; i++)
         texts[i] = kedge_buffer_make(work->document.allocator);
@@ -312,11 +303,8 @@ static kedge_status merge_text(restore *work, const place *at, kedge_error *why)
         status = kedge_buffer_status(&texts[i], why);
     }
     if (status == KEDGE_OK) status = merge_decoded(work, texts, &merged, why);
-    if (status == KEDGE_OK && merged) {
-        status =
-            kedge_json_document_keep(&work->document, kedge_buffer_bytes(&texts[0]), &kept, why);
-        if (status == KEDGE_OK) set_node(work, at->node, kept);
-    }
+    if (status == KEDGE_OK && merged)
+        status = set_made(work, at, kedge_buffer_bytes(&texts[0]), why);
     for (size_t i = 0; i < 4; i++)
         kedge_buffer_free(&texts[i]);
     return status;
@@ -324,16 +312,18 @@ static kedge_status merge_text(restore *work, const place *at, kedge_error *why)
 
 static kedge_status make_change(restore *work)
 {
-    place now;
+    kedge_json_place now;
     kedge_error why = {0};
     const change *at = &work->at;
     kedge_status status = read_place(work, &now, &why);
-    bool fits = kedge_bytes_equal(now.text, at->expected) && !at->only_adds;
-    if (status == KEDGE_OK && fits)
+    if (status != KEDGE_OK) return failed(work, &why);
+    bool fits =
+        now.found ? kedge_json_part_equals(&now.value, at->expected) : at->expected.size == 0;
+    if (fits && !at->only_adds)
         status = change_place(work, &now, at->value, &why);
-    else if (status == KEDGE_OK && at->adds)
+    else if (at->adds)
         status = add_number(work, &now, &why);
-    else if (status == KEDGE_OK && at->text && kedge_json_type_of(now.text) == KEDGE_JSON_STRING)
+    else if (at->text && now.found && kedge_json_part_type(&now.value) == KEDGE_JSON_STRING)
         status = merge_text(work, &now, &why);
     return status == KEDGE_OK ? KEDGE_OK : failed(work, &why);
 }

@@ -3,7 +3,6 @@
  * merged with it (text_merge.h), so that two edits of one text, both made offline, both survive. */
 #include "common/error.h"
 #include "mutate/builtin_args.h"
-#include "mutate/json_place.h"
 #include "mutate/text_merge.h"
 #include "mutate/transaction.h"
 
@@ -14,10 +13,9 @@ typedef struct text_edit {
     kedge_buffer base;
     kedge_buffer text;
     kedge_buffer now;    /* what the member is */
-    kedge_buffer merged; /* what it becomes; then the item, as JSON */
+    kedge_buffer merged; /* what it becomes */
     kedge_json_document document;
-    kedge_json_node *parent; /* of the member, as kedge_json_find gives it */
-    kedge_json_node *node;   /* the member, or NULL */
+    kedge_json_place at; /* of the member */
 } text_edit;
 
 enum { MEMBER_PATH, MEMBER_BASE, MEMBER_TEXT, MEMBERS };
@@ -76,12 +74,12 @@ static kedge_status conflict(kedge_tx *tx, const char *what, kedge_error *error)
 static kedge_status read_member(kedge_tx *tx, text_edit *edit, kedge_error *error)
 {
     kedge_error why = {0};
-    kedge_status status =
-        kedge_json_find(&edit->document, &edit->path, &edit->parent, &edit->node, &why);
+    const kedge_json_part *value = &edit->at.value;
+    kedge_status status = kedge_json_document_find(&edit->document, &edit->path, &edit->at, &why);
     if (status != KEDGE_OK) return document_failed(tx, edit, &why, error);
-    if (edit->node == NULL) return edit->base.size == 0 ? KEDGE_OK : conflict(tx, "removed", error);
-    if (edit->node->type != KEDGE_JSON_STRING) return conflict(tx, "no text", error);
-    kedge_json_to_text(edit->node->text, &edit->now);
+    if (!edit->at.found) return edit->base.size == 0 ? KEDGE_OK : conflict(tx, "removed", error);
+    if (kedge_json_part_type(value) != KEDGE_JSON_STRING) return conflict(tx, "no text", error);
+    kedge_json_to_text(kedge_json_part_text(value), &edit->now);
     if (kedge_buffer_status(&edit->now, &why) == KEDGE_OK) return KEDGE_OK;
     return kedge_tx_postpone(tx, &why, error);
 }
@@ -89,16 +87,15 @@ static kedge_status read_member(kedge_tx *tx, text_edit *edit, kedge_error *erro
 /* Puts `text`, JSON, at the path. */
 static kedge_status set_member(kedge_tx *tx, text_edit *edit, kedge_bytes text, kedge_error *error)
 {
-    if (edit->node != NULL) {
-        kedge_json_node_set(&edit->document, edit->node, text);
-        return KEDGE_OK;
-    }
     kedge_error why = {0};
-    if (edit->parent == NULL || edit->parent->type != KEDGE_JSON_OBJECT)
+    kedge_status status;
+    const kedge_json_part value = {NULL, text};
+    if (edit->at.found)
+        status = kedge_json_document_set(&edit->document, &edit->at, &value, &why);
+    else if (edit->at.parent == KEDGE_JSON_OBJECT)
+        status = kedge_json_document_insert(&edit->document, &edit->at, 0, &value, &why);
+    else
         return conflict(tx, "in no object", error);
-    kedge_status status = kedge_json_set_member(
-        &edit->document, edit->parent, kedge_json_pointer_token(&edit->path, edit->path.count - 1),
-        text, &why);
     return status == KEDGE_OK ? KEDGE_OK : document_failed(tx, edit, &why, error);
 }
 
@@ -127,31 +124,21 @@ static kedge_status write_item(kedge_tx *tx, text_edit *edit, kedge_error *error
         status = kedge_tx_postpone(tx, &why, error);
     else
         status = set_member(tx, edit, kedge_buffer_bytes(&string), error);
-    if (status == KEDGE_OK) {
-        kedge_buffer_clear(&edit->merged);
-        kedge_json_node_write(&edit->document.root, &edit->merged);
-        if (kedge_buffer_status(&edit->merged, &why) != KEDGE_OK)
-            status = kedge_tx_postpone(tx, &why, error);
-    }
     if (status == KEDGE_OK) status = kedge_tx_charge(tx, edit->document.cost, error);
     if (status == KEDGE_OK)
-        status = kedge_tx_put(tx, edit->item.collection, edit->item.id, edit->item.id_size,
-                              edit->merged.data, edit->merged.size, error);
+        status = kedge_tx_put_document(tx, edit->item.collection, edit->item.id, edit->item.id_size,
+                                       &edit->document, error);
     kedge_buffer_free(&string);
     return status;
 }
 
 static kedge_status apply(kedge_tx *tx, kedge_bytes args, text_edit *edit, kedge_error *error)
 {
-    kedge_bytes item;
     kedge_status status = read_args(tx, args, edit, error);
     if (status == KEDGE_OK)
-        status = kedge_tx_get(tx, edit->item.collection, edit->item.id, edit->item.id_size,
-                              &item.data, &item.size, error);
-    if (status != KEDGE_OK) return status;
-    edit->document =
-        kedge_json_document_make(kedge_tx_allocator(tx), item, KEDGE_LIMIT_MUTATION_BYTES);
-    status = read_member(tx, edit, error);
+        status = kedge_tx_get_document(tx, edit->item.collection, edit->item.id, edit->item.id_size,
+                                       &edit->document, error);
+    if (status == KEDGE_OK) status = read_member(tx, edit, error);
     if (status == KEDGE_OK) status = merge(tx, edit, error);
     if (status != KEDGE_OK) return status;
     bool same =

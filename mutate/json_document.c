@@ -1,5 +1,4 @@
-/* The JSON document that opens where it is changed. An open node lies on a pointer's way, so that
- * no function here recurses deeper than KEDGE_LIMIT_JSON_DEPTH. */
+/* The JSON document: a rope, what was entered, and the count of work. */
 #include "mutate/json_document.h"
 
 #include "common/assert.h"
@@ -9,41 +8,26 @@
 
 #define CHILD_COST 40 /* per child held, the same on every machine */
 
-typedef struct kedge_json_kept {
-    struct kedge_json_kept *next;
-    char bytes[];
-} kedge_json_kept;
+static const kedge_bytes none = {NULL, 0};
 
-static kedge_json_node closed_node(kedge_bytes key, kedge_bytes text)
+kedge_json_document kedge_json_document_make(const kedge_allocator *allocator,
+                                             kedge_json_rope *rope, uint64_t cost_max)
 {
-    return (kedge_json_node){.key = key, .text = text, .type = kedge_json_type_of(text)};
+    return (kedge_json_document){.allocator = allocator, .rope = rope, .cost_max = cost_max};
 }
 
-kedge_json_document kedge_json_document_make(const kedge_allocator *allocator, kedge_bytes text,
-                                             uint64_t cost_max)
+/* Recurses as deep as the longest pointer. */
+static void leave(kedge_json_document *document, kedge_json_entered *entered)
 {
-    return (kedge_json_document){.allocator = allocator,
-                                 .root = closed_node((kedge_bytes){NULL, 0}, text),
-                                 .cost_max = cost_max};
-}
-
-static void free_children(kedge_json_document *document, kedge_json_node *node)
-{
-    for (size_t i = 0; i < node->count; i++)
-        free_children(document, &node->children[i]);
-    kedge_release(document->allocator, node->children);
-    node->children = NULL;
-    node->count = node->capacity = 0;
+    for (size_t i = 0; i < entered->count; i++)
+        leave(document, &entered->inside[i]);
+    kedge_release(document->allocator, entered->inside);
 }
 
 void kedge_json_document_free(kedge_json_document *document)
 {
-    free_children(document, &document->root);
-    while (document->kept != NULL) {
-        kedge_json_kept *next = document->kept->next;
-        kedge_release(document->allocator, document->kept);
-        document->kept = next;
-    }
+    leave(document, &document->top);
+    kedge_json_rope_release(document->allocator, document->rope);
 }
 
 kedge_status kedge_json_document_charge(kedge_json_document *document, uint64_t cost,
@@ -55,147 +39,174 @@ kedge_status kedge_json_document_charge(kedge_json_document *document, uint64_t 
                       "the patch costs more work than a mutation may");
 }
 
-kedge_status kedge_json_document_keep(kedge_json_document *document, kedge_bytes bytes,
-                                      kedge_bytes *kept, kedge_error *error)
-{
-    KEDGE_ASSERT(bytes.size > 0);
-    kedge_status status = kedge_json_document_charge(document, bytes.size, error);
-    if (status != KEDGE_OK) return status;
-    kedge_json_kept *block = kedge_allocate(document->allocator, sizeof *block + bytes.size);
-    if (block == NULL) return kedge_fail_no_memory(error);
-    memcpy(block->bytes, bytes.data, bytes.size);
-    block->next = document->kept;
-    document->kept = block;
-    *kept = (kedge_bytes){block->bytes, bytes.size};
-    return KEDGE_OK;
-}
+/* ---- what was entered ---- */
 
-/* ---- children ---- */
-
-static kedge_status make_room(kedge_json_document *document, kedge_json_node *parent,
-                              kedge_error *error)
+/* Where the place is in the list, or would be. */
+static size_t index_of(const kedge_json_entered *around, size_t place)
 {
-    kedge_status status = kedge_json_document_charge(document, CHILD_COST, error);
-    if (status != KEDGE_OK || parent->count < parent->capacity) return status;
-    size_t capacity = parent->capacity == 0 ? 8 : 2 * parent->capacity;
-    const kedge_allocator *allocator = document->allocator;
-    kedge_json_node *children =
-        allocator->reallocate(allocator->context, parent->children, capacity * sizeof *children);
-    if (children == NULL) return kedge_fail_no_memory(error);
-    parent->children = children;
-    parent->capacity = capacity;
-    return KEDGE_OK;
-}
-
-kedge_status kedge_json_node_open(kedge_json_document *document, kedge_json_node *node,
-                                  kedge_error *error)
-{
-    if (node->open) return KEDGE_OK;
-    kedge_bytes key = {NULL, 0};
-    kedge_bytes value;
-    kedge_json_iterator children = kedge_json_iterate(node->text);
-    kedge_status status = kedge_json_document_charge(document, node->text.size, error);
-    while (status == KEDGE_OK &&
-           (node->type == KEDGE_JSON_OBJECT ? kedge_json_next_member(&children, &key, &value)
-                                            : kedge_json_next_element(&children, &value))) {
-        status = make_room(document, node, error);
-        if (status == KEDGE_OK) node->children[node->count++] = closed_node(key, value);
-    }
-    if (status != KEDGE_OK) {
-        free_children(document, node);
-        return status;
-    }
-    node->open = true;
-    return KEDGE_OK;
-}
-
-size_t kedge_json_node_place(const kedge_json_node *object, kedge_bytes key, bool *found)
-{
-    size_t low = 0;
-    size_t high = object->count;
+    size_t low = 0, high = around->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = kedge_json_key_compare(object->children[middle].key, key);
-        if (order == 0) {
-            *found = true;
-            return middle;
-        }
-        if (order < 0) {
+        if (around->inside[middle].place < place)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
-    *found = false;
     return low;
 }
 
-kedge_status kedge_json_node_insert(kedge_json_document *document, kedge_json_node *parent,
-                                    size_t place, kedge_bytes key, kedge_bytes text,
-                                    kedge_error *error)
+static bool was_entered(const kedge_json_entered *around, size_t place)
 {
-    kedge_status status = kedge_json_document_charge(document, parent->count - place, error);
-    if (status == KEDGE_OK) status = make_room(document, parent, error);
+    size_t at = index_of(around, place);
+    return at < around->count && around->inside[at].place == place;
+}
+
+/* Moves from what was entered around the container to what was entered of it, at last now. */
+static kedge_status enter(kedge_json_document *document, kedge_json_entered **around, size_t place,
+                          const kedge_json_part *container, kedge_error *error)
+{
+    kedge_json_entered *outer = *around;
+    size_t at = index_of(outer, place);
+    bool first = !was_entered(outer, place);
+    const kedge_allocator *allocator = document->allocator;
+    kedge_status status = KEDGE_OK;
+    if (first)
+        status = kedge_json_document_charge(document, kedge_json_part_size(container), error);
+    /* What was entered as a part of a piece may have become a piece itself. */
+    if (status == KEDGE_OK && container->rope != NULL)
+        status = kedge_json_rope_open(allocator, container->rope, error);
+    if (status == KEDGE_OK && first)
+        status = kedge_json_document_charge(
+            document, CHILD_COST * (uint64_t)kedge_json_part_count(container), error);
     if (status != KEDGE_OK) return status;
-    kedge_json_node *at = &parent->children[place];
-    memmove(at + 1, at, (parent->count - place) * sizeof *at);
-    *at = closed_node(key, text);
-    parent->count++;
+    if (first && outer->count == outer->capacity) {
+        size_t capacity = 2 * outer->capacity + 1;
+        kedge_json_entered *inside =
+            allocator->reallocate(allocator->context, outer->inside, capacity * sizeof *inside);
+        if (inside == NULL) return kedge_fail_no_memory(error);
+        outer->inside = inside;
+        outer->capacity = capacity;
+    }
+    kedge_json_entered *entered = &outer->inside[at];
+    if (first) {
+        memmove(entered + 1, entered, (outer->count++ - at) * sizeof *entered);
+        *entered = (kedge_json_entered){.place = place};
+    }
+    *around = entered;
     return KEDGE_OK;
 }
 
-kedge_status kedge_json_node_remove(kedge_json_document *document, kedge_json_node *parent,
-                                    size_t place, kedge_error *error)
+/* The child at the place of the container was replaced; or goes, or another one comes there, by
+ * which the places behind it shift. */
+static void forget(kedge_json_document *document, kedge_json_entered *around, size_t place,
+                   kedge_json_change_kind kind)
 {
-    kedge_status status = kedge_json_document_charge(document, parent->count - place, error);
-    if (status != KEDGE_OK) return status;
-    kedge_json_node *at = &parent->children[place];
-    free_children(document, at);
-    parent->count--;
-    memmove(at, at + 1, (parent->count - place) * sizeof *at);
+    size_t at = index_of(around, place);
+    if (kind != KEDGE_JSON_INSERT && was_entered(around, place)) {
+        kedge_json_entered *gone = &around->inside[at];
+        leave(document, gone);
+        memmove(gone, gone + 1, (--around->count - at) * sizeof *gone);
+    }
+    for (; kind != KEDGE_JSON_SET && at < around->count; at++)
+        around->inside[at].place += kind == KEDGE_JSON_INSERT ? 1 : (size_t)-1;
+}
+
+/* ---- finding ---- */
+
+kedge_status kedge_json_document_find(kedge_json_document *document,
+                                      const kedge_json_pointer *pointer, kedge_json_place *place,
+                                      kedge_error *error)
+{
+    size_t at = 0; /* of the container in the one around it */
+    place->found = true;
+    place->value = (kedge_json_part){document->rope, none};
+    place->around = &document->top;
+    place->parent = KEDGE_JSON_INVALID;
+    place->count = 0;
+    for (place->steps = 0; place->steps < pointer->count; place->steps++) {
+        kedge_json_part container = place->value;
+        kedge_json_type type = kedge_json_part_type(&container);
+        size_t *next = &place->places[place->steps];
+        bool enters = place->found && type >= KEDGE_JSON_ARRAY;
+        *next = 0;
+        place->found = false;
+        place->parent = enters ? type : KEDGE_JSON_INVALID;
+        if (!enters) return KEDGE_OK;
+        kedge_status status = enter(document, &place->around, at, &container, error);
+        if (status != KEDGE_OK) return status;
+        place->count = kedge_json_part_count(&container);
+        place->token = kedge_json_pointer_token(pointer, place->steps);
+        if (type == KEDGE_JSON_OBJECT)
+            place->found = kedge_json_part_find(&container, place->token, next, &place->value);
+        else if (kedge_json_pointer_index(place->token, next) && *next < place->count)
+            place->found = kedge_json_part_find(&container, none, next, &place->value);
+        at = *next;
+    }
     return KEDGE_OK;
 }
 
-void kedge_json_node_set(kedge_json_document *document, kedge_json_node *node, kedge_bytes text)
+kedge_status kedge_json_document_read(kedge_json_document *document, const kedge_json_place *place,
+                                      kedge_error *error)
 {
-    free_children(document, node);
-    *node = closed_node(node->key, text);
+    size_t at = place->steps == 0 ? 0 : place->places[place->steps - 1];
+    if (!was_entered(place->around, at)) return KEDGE_OK;
+    return kedge_json_document_charge(document, kedge_json_part_size(&place->value), error);
 }
 
-/* ---- text ---- */
+/* ---- changes ---- */
 
-void kedge_json_node_write(const kedge_json_node *node, kedge_buffer *out)
+static kedge_status change(kedge_json_document *document, const kedge_json_place *place,
+                           kedge_json_change_kind kind, const kedge_json_part *value,
+                           kedge_error *error)
 {
-    if (!node->open) {
-        kedge_buffer_append_bytes(out, node->text);
-        return;
+    kedge_json_rope *changed;
+    kedge_status status;
+    size_t at = place->steps == 0 ? 0 : place->places[place->steps - 1];
+    if (place->steps > 0) {
+        kedge_json_change made = {.kind = kind, .places = place->places, .steps = place->steps};
+        if (value != NULL) made.value = *value;
+        if (place->parent == KEDGE_JSON_OBJECT) made.key = place->token;
+        status =
+            kedge_json_rope_change(document->allocator, document->rope, &made, &changed, error);
+    } else if (value->rope != NULL) {
+        changed = kedge_json_rope_share(value->rope);
+        status = KEDGE_OK;
+    } else {
+        status = kedge_json_rope_make(document->allocator, value->text, &changed, error);
     }
-    bool object = node->type == KEDGE_JSON_OBJECT;
-    kedge_buffer_append_byte(out, object ? '{' : '[');
-    for (size_t i = 0; i < node->count; i++) {
-        if (i > 0) kedge_buffer_append_byte(out, ',');
-        if (object) {
-            kedge_buffer_append_bytes(out, node->children[i].key);
-            kedge_buffer_append_byte(out, ':');
-        }
-        kedge_json_node_write(&node->children[i], out);
-    }
-    kedge_buffer_append_byte(out, object ? '}' : ']');
+    if (status != KEDGE_OK) return status;
+    kedge_json_rope_release(document->allocator, document->rope);
+    document->rope = changed;
+    forget(document, place->around, at, kind);
+    return KEDGE_OK;
 }
 
-kedge_status kedge_json_node_text(kedge_json_document *document, const kedge_json_node *node,
-                                  kedge_bytes *text, kedge_error *error)
+kedge_status kedge_json_document_set(kedge_json_document *document, const kedge_json_place *place,
+                                     const kedge_json_part *value, kedge_error *error)
 {
-    if (!node->open) {
-        *text = node->text;
-        return KEDGE_OK;
-    }
-    kedge_buffer written = kedge_buffer_make(document->allocator);
-    kedge_json_node_write(node, &written);
-    kedge_status status = kedge_buffer_status(&written, error);
-    if (status == KEDGE_OK) {
-        status = kedge_json_document_keep(document, kedge_buffer_bytes(&written), text, error);
-    }
-    kedge_buffer_free(&written);
-    return status;
+    KEDGE_ASSERT(place->found || place->steps == 0);
+    return change(document, place, KEDGE_JSON_SET, value, error);
+}
+
+kedge_status kedge_json_document_insert(kedge_json_document *document, kedge_json_place *place,
+                                        size_t index, const kedge_json_part *value,
+                                        kedge_error *error)
+{
+    uint64_t cost = CHILD_COST;
+    if (place->parent == KEDGE_JSON_OBJECT)
+        cost += place->token.size;
+    else
+        place->places[place->steps - 1] = index;
+    cost += place->count - place->places[place->steps - 1];
+    kedge_status status = kedge_json_document_charge(document, cost, error);
+    return status == KEDGE_OK ? change(document, place, KEDGE_JSON_INSERT, value, error) : status;
+}
+
+kedge_status kedge_json_document_remove(kedge_json_document *document,
+                                        const kedge_json_place *place, kedge_error *error)
+{
+    KEDGE_ASSERT(place->found && place->steps > 0);
+    kedge_status status =
+        kedge_json_document_charge(document, place->count - place->places[place->steps - 1], error);
+    return status == KEDGE_OK ? change(document, place, KEDGE_JSON_REMOVE, NULL, error) : status;
 }

@@ -1,63 +1,69 @@
-/* A canonical JSON document that can be changed at places.
+/* A canonical JSON document that is changed at the places that pointers lead to.
  *
- * It is a tree that is opened only at the places that are visited: a node is its canonical text
- * until it is opened, and its children afterwards. So a change deep in a large document costs the
- * containers on the way, two values are equal when their texts are, and a number is never
- * converted.
- *
- * Work is counted, in bytes read, moved or held, and bounded by `cost_max`: the count depends on
- * the document and the changes alone, not on the machine. */
+ * Its value is a rope, so that a change costs the pieces on its way. What counts towards `cost_max`
+ * is the work of one who holds the text: who goes into a container for the first time reads all of
+ * its text and holds all of its children. The count depends on the document and the changes alone,
+ * not on the machine, nor on what pieces the rope has. */
 #ifndef KEDGE_MUTATE_JSON_DOCUMENT_H
 #define KEDGE_MUTATE_JSON_DOCUMENT_H
 
-#include "common/json.h"
+#include "mutate/json_pointer.h"
+#include "mutate/json_rope.h"
 
-typedef struct kedge_json_node {
-    kedge_bytes key;                  /* in quotes; of a member */
-    kedge_bytes text;                 /* while it is not open */
-    struct kedge_json_node *children; /* of an open one; members are in canonical order */
+/* A container that was gone into, and those in it. */
+typedef struct kedge_json_entered {
+    size_t place;                      /* among the children of the one that it is in */
+    struct kedge_json_entered *inside; /* in the order of their places */
     size_t count;
     size_t capacity;
-    kedge_json_type type;
-    bool open;
-} kedge_json_node;
+} kedge_json_entered;
 
 typedef struct kedge_json_document {
     const kedge_allocator *allocator;
-    kedge_json_node root;
-    struct kedge_json_kept *kept; /* texts that were made here */
+    kedge_json_rope *rope;  /* owned */
+    kedge_json_entered top; /* the root, when it was entered, is in it */
     uint64_t cost;
     uint64_t cost_max;
 } kedge_json_document;
 
-/* `text` is canonical and must outlive the document, like every text that is given below. */
-kedge_json_document kedge_json_document_make(const kedge_allocator *allocator, kedge_bytes text,
-                                             uint64_t cost_max);
+/* What a pointer leads to; until the next change. */
+typedef struct kedge_json_place {
+    bool found;
+    kedge_json_part value;
+    /* The container that holds it or would hold it. INVALID: the pointer is empty, or there is no
+     * container. */
+    kedge_json_type parent;
+    size_t count;                          /* its children */
+    size_t places[KEDGE_LIMIT_JSON_DEPTH]; /* as a change has them */
+    size_t steps;
+    kedge_bytes token;          /* the last one of the pointer, borrowed from it */
+    kedge_json_entered *around; /* what was entered of the parent; of the root: the top */
+} kedge_json_place;
+
+/* Takes `rope` over. */
+kedge_json_document kedge_json_document_make(const kedge_allocator *allocator,
+                                             kedge_json_rope *rope, uint64_t cost_max);
 void kedge_json_document_free(kedge_json_document *document);
 
-/* KEDGE_LIMIT_EXCEEDED when the cost is over the limit; so do the others that take an error. */
+/* KEDGE_LIMIT_EXCEEDED when the cost is over the limit. So do those below; besides they fail with
+ * KEDGE_NO_MEMORY only. */
 kedge_status kedge_json_document_charge(kedge_json_document *document, uint64_t cost,
                                         kedge_error *error);
-/* A copy of `bytes` that lives as long as the document. */
-kedge_status kedge_json_document_keep(kedge_json_document *document, kedge_bytes bytes,
-                                      kedge_bytes *kept, kedge_error *error);
-
-/* Opens a container; does nothing to an open one. */
-kedge_status kedge_json_node_open(kedge_json_document *document, kedge_json_node *node,
-                                  kedge_error *error);
-/* The place of the key among an open object's members, or where it belongs. */
-size_t kedge_json_node_place(const kedge_json_node *object, kedge_bytes key, bool *found);
-/* A new child at `place` of an open container; `key` is empty in an array. Pointers to the
- * container's children end. */
-kedge_status kedge_json_node_insert(kedge_json_document *document, kedge_json_node *parent,
-                                    size_t place, kedge_bytes key, kedge_bytes text,
-                                    kedge_error *error);
-kedge_status kedge_json_node_remove(kedge_json_document *document, kedge_json_node *parent,
-                                    size_t place, kedge_error *error);
-void kedge_json_node_set(kedge_json_document *document, kedge_json_node *node, kedge_bytes text);
-/* The node's canonical text, which outlives changes. */
-kedge_status kedge_json_node_text(kedge_json_document *document, const kedge_json_node *node,
-                                  kedge_bytes *text, kedge_error *error);
-void kedge_json_node_write(const kedge_json_node *node, kedge_buffer *out);
+kedge_status kedge_json_document_find(kedge_json_document *document,
+                                      const kedge_json_pointer *pointer, kedge_json_place *place,
+                                      kedge_error *error);
+/* Counts a read of the whole value that was found. */
+kedge_status kedge_json_document_read(kedge_json_document *document, const kedge_json_place *place,
+                                      kedge_error *error);
+/* Changes what was found, or the root. */
+kedge_status kedge_json_document_set(kedge_json_document *document, const kedge_json_place *place,
+                                     const kedge_json_part *value, kedge_error *error);
+/* Adds the child that was not found, of an object: at its token. Of an array: at `index`. */
+kedge_status kedge_json_document_insert(kedge_json_document *document, kedge_json_place *place,
+                                        size_t index, const kedge_json_part *value,
+                                        kedge_error *error);
+/* Removes the child that was found. */
+kedge_status kedge_json_document_remove(kedge_json_document *document,
+                                        const kedge_json_place *place, kedge_error *error);
 
 #endif

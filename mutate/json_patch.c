@@ -1,10 +1,7 @@
-/* JSON Patch (RFC 6902): six operations on a document that opens where they go. */
+/* JSON Patch (RFC 6902): six operations on a document. */
 #include "mutate/json_patch.h"
 
 #include "common/error.h"
-#include "mutate/json_place.h"
-
-#include <string.h>
 
 #define OPERATION_COST 64
 
@@ -14,11 +11,11 @@ typedef struct patch_operation {
     const char *name;
     kedge_json_pointer path;
     kedge_json_pointer from;
-    kedge_bytes value;
+    kedge_json_part value; /* of the patch: a text */
 } patch_operation;
 
 typedef kedge_status (*operation_function)(kedge_json_document *document,
-                                           patch_operation *operation, kedge_error *error);
+                                           const patch_operation *operation, kedge_error *error);
 
 static kedge_status nothing_at(const patch_operation *operation, const char *member,
                                kedge_error *error)
@@ -30,55 +27,46 @@ static kedge_status nothing_at(const patch_operation *operation, const char *mem
 
 /* ---- finding places ---- */
 
-/* The open container that the last token is looked up in. */
-static kedge_status follow_to_parent(kedge_json_document *document, patch_operation *operation,
-                                     const kedge_json_pointer *pointer, const char *member,
-                                     kedge_json_node **parent, kedge_error *error)
+static kedge_status find(kedge_json_document *document, const patch_operation *operation,
+                         const kedge_json_pointer *pointer, const char *member,
+                         kedge_json_place *place, kedge_error *error)
 {
-    kedge_status status = kedge_json_follow(document, pointer, pointer->count - 1, parent, error);
-    if (status != KEDGE_OK) return status;
-    if (*parent == NULL || !kedge_json_node_is_container(*parent))
-        return nothing_at(operation, member, error);
-    return kedge_json_node_open(document, *parent, error);
+    kedge_status status = kedge_json_document_find(document, pointer, place, error);
+    if (status != KEDGE_OK || place->found) return status;
+    return nothing_at(operation, member, error);
 }
 
-static kedge_status text_at(kedge_json_document *document, patch_operation *operation,
-                            const kedge_json_pointer *pointer, const char *member,
-                            kedge_bytes *text, kedge_error *error)
+/* Finds a value that is read whole. */
+static kedge_status read(kedge_json_document *document, const patch_operation *operation,
+                         const kedge_json_pointer *pointer, const char *member,
+                         kedge_json_place *place, kedge_error *error)
 {
-    kedge_json_node *node;
-    kedge_status status = kedge_json_follow(document, pointer, pointer->count, &node, error);
-    if (status != KEDGE_OK) return status;
-    if (node == NULL) return nothing_at(operation, member, error);
-    return kedge_json_node_text(document, node, text, error);
+    kedge_status status = find(document, operation, pointer, member, place, error);
+    return status == KEDGE_OK ? kedge_json_document_read(document, place, error) : status;
 }
 
 /* ---- changes ---- */
 
-static kedge_status add_text(kedge_json_document *document, patch_operation *operation,
-                             kedge_bytes text, kedge_error *error)
+static kedge_status add(kedge_json_document *document, const patch_operation *operation,
+                        const kedge_json_part *value, kedge_error *error)
 {
-    const kedge_json_pointer *path = &operation->path;
-    if (path->count == 0) {
-        kedge_json_node_set(document, &document->root, text);
-        return KEDGE_OK;
-    }
-    kedge_json_node *parent;
-    kedge_status status = follow_to_parent(document, operation, path, "path", &parent, error);
+    kedge_json_place place;
+    kedge_status status = kedge_json_document_find(document, &operation->path, &place, error);
     if (status != KEDGE_OK) return status;
-    kedge_bytes token = kedge_json_pointer_token(path, path->count - 1);
-    if (parent->type == KEDGE_JSON_OBJECT) {
-        return kedge_json_set_member(document, parent, token, text, error);
-    }
-    size_t place = parent->count;
-    bool at_end = kedge_bytes_equal_text(token, "\"-\"");
-    if (!at_end && (!kedge_json_pointer_index(token, &place) || place > parent->count)) {
+    size_t index = place.count;
+    if (place.parent == KEDGE_JSON_INVALID && !place.found)
         return nothing_at(operation, "path", error);
+    if (place.parent != KEDGE_JSON_ARRAY) {
+        return place.found ? kedge_json_document_set(document, &place, value, error)
+                           : kedge_json_document_insert(document, &place, 0, value, error);
     }
-    return kedge_json_node_insert(document, parent, place, (kedge_bytes){NULL, 0}, text, error);
+    if (!kedge_bytes_equal_text(place.token, "\"-\"") &&
+        (!kedge_json_pointer_index(place.token, &index) || index > place.count))
+        return nothing_at(operation, "path", error);
+    return kedge_json_document_insert(document, &place, index, value, error);
 }
 
-static kedge_status remove_at(kedge_json_document *document, patch_operation *operation,
+static kedge_status remove_at(kedge_json_document *document, const patch_operation *operation,
                               const kedge_json_pointer *pointer, const char *member,
                               kedge_error *error)
 {
@@ -87,78 +75,69 @@ static kedge_status remove_at(kedge_json_document *document, patch_operation *op
                           "operation %zu (%s) removes the whole item; kedge.delete does that",
                           operation->place, operation->name);
     }
-    size_t place;
-    kedge_json_node *parent;
-    kedge_status status = follow_to_parent(document, operation, pointer, member, &parent, error);
-    if (status != KEDGE_OK) return status;
-    if (!kedge_json_find_child(parent, kedge_json_pointer_token(pointer, pointer->count - 1),
-                               &place)) {
-        return nothing_at(operation, member, error);
-    }
-    return kedge_json_node_remove(document, parent, place, error);
+    kedge_json_place place;
+    kedge_status status = find(document, operation, pointer, member, &place, error);
+    return status == KEDGE_OK ? kedge_json_document_remove(document, &place, error) : status;
 }
 
 /* ---- the operations ---- */
 
-static kedge_status do_add(kedge_json_document *document, patch_operation *operation,
+static kedge_status do_add(kedge_json_document *document, const patch_operation *operation,
                            kedge_error *error)
 {
-    return add_text(document, operation, operation->value, error);
+    return add(document, operation, &operation->value, error);
 }
 
-static kedge_status do_remove(kedge_json_document *document, patch_operation *operation,
+static kedge_status do_remove(kedge_json_document *document, const patch_operation *operation,
                               kedge_error *error)
 {
     return remove_at(document, operation, &operation->path, "path", error);
 }
 
-static kedge_status do_replace(kedge_json_document *document, patch_operation *operation,
+static kedge_status do_replace(kedge_json_document *document, const patch_operation *operation,
                                kedge_error *error)
 {
-    kedge_json_node *node;
-    kedge_status status =
-        kedge_json_follow(document, &operation->path, operation->path.count, &node, error);
+    kedge_json_place place;
+    kedge_status status = find(document, operation, &operation->path, "path", &place, error);
     if (status != KEDGE_OK) return status;
-    if (node == NULL) return nothing_at(operation, "path", error);
-    kedge_json_node_set(document, node, operation->value);
-    return KEDGE_OK;
+    return kedge_json_document_set(document, &place, &operation->value, error);
 }
 
-static kedge_status do_move(kedge_json_document *document, patch_operation *operation,
+static kedge_status do_move(kedge_json_document *document, const patch_operation *operation,
                             kedge_error *error)
 {
     if (kedge_json_pointer_is_below(&operation->path, &operation->from)) {
         return kedge_fail(error, KEDGE_REJECTED, "patch-moves-into-itself",
                           "operation %zu (move): \"path\" lies inside \"from\"", operation->place);
     }
-    kedge_bytes text;
-    kedge_status status = text_at(document, operation, &operation->from, "from", &text, error);
-    if (status != KEDGE_OK || kedge_json_pointer_equal(&operation->path, &operation->from)) {
+    kedge_json_place from;
+    kedge_status status = read(document, operation, &operation->from, "from", &from, error);
+    if (status != KEDGE_OK || kedge_json_pointer_equal(&operation->path, &operation->from))
         return status;
-    }
+    kedge_json_rope *before = kedge_json_rope_share(document->rope); /* holds the value */
     status = remove_at(document, operation, &operation->from, "from", error);
-    if (status != KEDGE_OK) return status;
-    return add_text(document, operation, text, error);
+    if (status == KEDGE_OK) status = add(document, operation, &from.value, error);
+    kedge_json_rope_release(document->allocator, before);
+    return status;
 }
 
-static kedge_status do_copy(kedge_json_document *document, patch_operation *operation,
+static kedge_status do_copy(kedge_json_document *document, const patch_operation *operation,
                             kedge_error *error)
 {
-    kedge_bytes text;
-    kedge_status status = text_at(document, operation, &operation->from, "from", &text, error);
-    if (status != KEDGE_OK) return status;
-    return add_text(document, operation, text, error);
+    kedge_json_place from;
+    kedge_status status = read(document, operation, &operation->from, "from", &from, error);
+    return status == KEDGE_OK ? add(document, operation, &from.value, error) : status;
 }
 
 /* Canonical texts are equal exactly when the values are, numbers and the order
  * of members included. */
-static kedge_status do_test(kedge_json_document *document, patch_operation *operation,
+static kedge_status do_test(kedge_json_document *document, const patch_operation *operation,
                             kedge_error *error)
 {
-    kedge_bytes text;
-    kedge_status status = text_at(document, operation, &operation->path, "path", &text, error);
-    if (status != KEDGE_OK) return status;
-    if (kedge_bytes_equal(text, operation->value)) return KEDGE_OK;
+    kedge_json_place place;
+    kedge_status status = read(document, operation, &operation->path, "path", &place, error);
+    if (status != KEDGE_OK || kedge_json_part_equals(&place.value, operation->value.text))
+        return status;
     return kedge_fail(error, KEDGE_REJECTED, "patch-test-failed",
                       "operation %zu (test): the value is another one", operation->place);
 }
@@ -223,7 +202,7 @@ static kedge_status apply_one(kedge_json_document *document, kedge_bytes object,
         status = read_pointer(operation, object, "from", &operation->from, error);
     }
     if (status == KEDGE_OK && kind->has_value &&
-        !kedge_json_member(object, "value", &operation->value)) {
+        !kedge_json_member(object, "value", &operation->value.text)) {
         status = invalid(operation, "value", "is missing", error);
     }
     return status == KEDGE_OK ? kind->function(document, operation, error) : status;
@@ -246,21 +225,12 @@ static kedge_status apply_all(kedge_json_document *document, kedge_bytes patch,
     return status;
 }
 
-kedge_status kedge_json_patch(const kedge_allocator *allocator, kedge_bytes target,
-                              kedge_bytes patch, uint64_t cost_max, uint64_t *cost,
-                              kedge_buffer *out, kedge_error *error)
+kedge_status kedge_json_patch(kedge_json_document *document, kedge_bytes patch, kedge_error *error)
 {
-    kedge_json_document document = kedge_json_document_make(allocator, target, cost_max);
-    patch_operation operation = {.path = kedge_json_pointer_make(allocator),
-                                 .from = kedge_json_pointer_make(allocator)};
-    kedge_status status = apply_all(&document, patch, &operation, error);
-    if (status == KEDGE_OK) {
-        kedge_json_node_write(&document.root, out);
-        status = kedge_buffer_status(out, error);
-    }
-    *cost = document.cost;
+    patch_operation operation = {.path = kedge_json_pointer_make(document->allocator),
+                                 .from = kedge_json_pointer_make(document->allocator)};
+    kedge_status status = apply_all(document, patch, &operation, error);
     kedge_json_pointer_free(&operation.from);
     kedge_json_pointer_free(&operation.path);
-    kedge_json_document_free(&document);
     return status;
 }

@@ -3,7 +3,7 @@
 #include "mutate/json_pointer.h"
 
 #include "common/error.h"
-#include "common/json.h"
+#include "mutate/json_members.h"
 
 #include <string.h>
 
@@ -125,5 +125,26 @@ bool kedge_json_pointer_index(kedge_bytes token, size_t *index)
         value = 10 * value + (size_t)(text[i] - '0');
     }
     *index = value;
+    return true;
+}
+
+bool kedge_json_pointer_find(const kedge_json_pointer *pointer, kedge_bytes text,
+                             kedge_bytes *value)
+{
+    for (size_t i = 0; i < pointer->count; i++) {
+        size_t index = 0;
+        kedge_bytes token = kedge_json_pointer_token(pointer, i);
+        kedge_json_type type = kedge_json_type_of(text);
+        if (type < KEDGE_JSON_ARRAY ||
+            (type == KEDGE_JSON_ARRAY && !kedge_json_pointer_index(token, &index)))
+            return false;
+        kedge_json_members children = kedge_json_members_start(text);
+        while (children.more &&
+               (children.elements ? index-- > 0 : !kedge_bytes_equal(children.key, token)))
+            kedge_json_members_advance(&children);
+        if (!children.more) return false;
+        text = children.value;
+    }
+    *value = text;
     return true;
 }

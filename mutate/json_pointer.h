@@ -25,6 +25,9 @@ kedge_bytes kedge_json_pointer_token(const kedge_json_pointer *pointer, size_t a
 bool kedge_json_pointer_equal(const kedge_json_pointer *a, const kedge_json_pointer *b);
 /* `child` points into what `parent` points at. */
 bool kedge_json_pointer_is_below(const kedge_json_pointer *child, const kedge_json_pointer *parent);
+/* The part of a canonical value that it leads to; false when there is none. */
+bool kedge_json_pointer_find(const kedge_json_pointer *pointer, kedge_bytes text,
+                             kedge_bytes *value);
 /* A token as an array index: decimal digits without a leading zero. */
 bool kedge_json_pointer_index(kedge_bytes token, size_t *index);
 

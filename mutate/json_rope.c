@@ -1,97 +1,95 @@
-/* The rope: for each object that was opened, a B-tree whose leaves are runs of its members.
- *
- *   RUN     {"a":1,"b":2}      some members that follow each other, as an object of their own, so
- *                              that kedge_json_merge works on it
- *   LARGE   "c":…              one member that is larger than a run may be, as text
- *   OPEN    "c":{ TREE }       the same, of an object that a merge went into; the whole rope is one
- *                              without a key
- *   BRANCH  TREE, TREE, …      nodes of the same height, in the order of their keys
- *
- * A merge goes along the tree and the patch side by side, since both are sorted. Each node takes
- * the members of the patch that are below the first key of the node behind it, and becomes any
- * number of nodes of its height; above them branches are made again. Heights do not shrink evenly:
- * what deletions leave may be less than half full, but never more nodes than there were. */
+/* Making ropes, and their text. */
 #include "mutate/json_rope.h"
 
 #include "common/assert.h"
 #include "common/error.h"
-#include "mutate/json_members.h"
-#include "mutate/json_merge.h"
+#include "mutate/json_rope_nodes.h"
 
 #include <string.h>
 
-#define RUN_BYTES_MAX 4096 /* of a run that a merge leaves in one piece */
-#define RUN_BYTES     2048 /* a run that is cut off ends behind so many */
-#define FANOUT        32   /* of a branch */
-
-typedef enum node_kind { RUN, LARGE, OPEN, BRANCH } node_kind;
-
-struct kedge_json_rope {
-    uint32_t references;
-    node_kind kind;
-    size_t size;       /* of the text in the object that it is part of */
-    kedge_bytes first; /* key, in quotes; of OPEN without a key: empty */
-    kedge_bytes text;  /* RUN, LARGE; of OPEN the key and its colon. Behind the node */
-    size_t count;      /* of children: OPEN has one, or none when the object is empty */
-    kedge_json_rope *children[];
-};
+#define RUN_BYTES 2048 /* a run that is cut off ends behind so many */
+#define FANOUT    32   /* of a branch */
 
 static const kedge_bytes none = {NULL, 0};
 
-/* ---- nodes; NULL: no memory ---- */
+/* ---- nodes ---- */
 
-static kedge_json_rope *new_node(const kedge_allocator *allocator, node_kind kind, size_t children,
-                                 kedge_bytes before, kedge_bytes text, kedge_bytes behind)
+static kedge_json_rope *new_node(const kedge_allocator *allocator, kedge_json_rope_kind kind,
+                                 size_t children, size_t text_size)
 {
-    size_t size = before.size + text.size + behind.size;
     kedge_json_rope *node = allocator->allocate(
-        allocator->context, sizeof *node + children * sizeof(kedge_json_rope *) + size);
+        allocator->context, sizeof *node + children * sizeof(kedge_json_rope *) + text_size);
     if (node == NULL) return NULL;
-    char *copy = (char *)(node->children + children);
-    *node = (kedge_json_rope){.references = 1, .kind = kind, .text = {copy, size}};
-    if (before.size > 0) memcpy(copy, before.data, before.size);
-    if (text.size > 0) memcpy(copy + before.size, text.data, text.size);
-    if (behind.size > 0) memcpy(copy + before.size + text.size, behind.data, behind.size);
+    char *text = (char *)(node->children + children);
+    *node = (kedge_json_rope){.references = 1, .kind = kind, .text = {text, text_size}};
     return node;
 }
 
-/* `members` are those of a canonical object, without its brackets. */
-static kedge_json_rope *new_run(const kedge_allocator *allocator, kedge_bytes members)
+kedge_json_rope *kedge_json_new_run(const kedge_allocator *allocator, const char *brackets,
+                                    kedge_bytes members, size_t count)
 {
-    kedge_json_rope *node =
-        new_node(allocator, RUN, 0, KEDGE_BYTES("{"), members, KEDGE_BYTES("}"));
+    kedge_json_rope *node = new_node(allocator, KEDGE_ROPE_RUN, 0, members.size + 2);
     if (node == NULL) return NULL;
+    char *text = (char *)node->children;
+    text[0] = brackets[0];
+    memcpy(text + 1, members.data, members.size);
+    text[members.size + 1] = brackets[1];
     node->size = members.size;
+    node->members = count;
     node->first = kedge_json_members_start(node->text).key;
     return node;
 }
 
-static kedge_json_rope *new_large(const kedge_allocator *allocator, kedge_bytes member,
-                                  size_t key_size)
+/* There is room for the tree of an OPEN. */
+kedge_json_rope *kedge_json_new_value(const kedge_allocator *allocator, kedge_bytes text)
 {
-    kedge_json_rope *node = new_node(allocator, LARGE, 0, none, member, none);
+    kedge_json_rope *node = new_node(allocator, KEDGE_ROPE_VALUE, 1, 0);
     if (node == NULL) return NULL;
-    node->size = member.size;
-    node->first = (kedge_bytes){node->text.data, key_size};
-    return node;
+    node->size = text.size;
+    node->text = (kedge_bytes){kedge_copy_text(allocator, text), text.size};
+    if (node->text.data != NULL) return node;
+    kedge_release(allocator, node);
+    return NULL;
 }
 
-/* Takes `tree` over, which may be NULL: of an empty object. */
-static kedge_json_rope *new_open(const kedge_allocator *allocator, kedge_bytes key,
+/* Takes `tree` over, which may be NULL: of an empty container. */
+static kedge_json_rope *new_open(const kedge_allocator *allocator, const char *brackets,
                                  kedge_json_rope *tree)
 {
-    kedge_json_rope *node =
-        new_node(allocator, OPEN, 1, key, key.size > 0 ? KEDGE_BYTES(":") : none, none);
+    kedge_json_rope *node = new_node(allocator, KEDGE_ROPE_OPEN, 1, 0);
     if (node == NULL) {
         kedge_json_rope_release(allocator, tree);
         return NULL;
     }
-    node->first = (kedge_bytes){node->text.data, key.size};
-    node->size = node->text.size + 2;
+    node->text = (kedge_bytes){brackets, 2};
+    node->size = 2;
     if (tree != NULL) {
         node->children[node->count++] = tree;
         node->size += tree->size;
+        node->members = tree->members;
     }
+    return node;
+}
+
+kedge_json_rope *kedge_json_new_member(const kedge_allocator *allocator, kedge_bytes key,
+                                       kedge_json_rope *value)
+{
+    kedge_json_rope *node = value == NULL ? NULL
+                                          : new_node(allocator, KEDGE_ROPE_MEMBER, 1,
+                                                     key.size + (key.size > 0 ? 1 : 0));
+    if (node == NULL) {
+        kedge_json_rope_release(allocator, value);
+        return NULL;
+    }
+    char *text = (char *)(node->children + 1);
+    if (key.size > 0) {
+        memcpy(text, key.data, key.size);
+        text[key.size] = ':';
+    }
+    node->first = (kedge_bytes){text, key.size};
+    node->size = node->text.size + value->size;
+    node->members = node->count = 1;
+    node->children[0] = value;
     return node;
 }
 
@@ -100,7 +98,7 @@ static kedge_json_rope *new_branch(const kedge_allocator *allocator,
                                    kedge_json_rope *const *children, size_t count)
 {
     KEDGE_ASSERT(count >= 1 && count <= FANOUT);
-    kedge_json_rope *node = new_node(allocator, BRANCH, count, none, none, none);
+    kedge_json_rope *node = new_node(allocator, KEDGE_ROPE_BRANCH, count, 0);
     if (node == NULL) return NULL;
     node->count = count;
     node->first = children[0]->first;
@@ -108,6 +106,7 @@ static kedge_json_rope *new_branch(const kedge_allocator *allocator,
     for (size_t i = 0; i < count; i++) {
         node->children[i] = kedge_json_rope_share(children[i]);
         node->size += children[i]->size;
+        node->members += children[i]->members;
     }
     return node;
 }
@@ -118,27 +117,21 @@ kedge_json_rope *kedge_json_rope_share(kedge_json_rope *rope)
     return rope;
 }
 
-/* Recurses as deep as objects are nested, times the height of a tree: at most
- * KEDGE_LIMIT_JSON_DEPTH times some five. */
+/* Recurses as deep as containers are opened, times the height of a tree: at most twice
+ * KEDGE_LIMIT_JSON_DEPTH (json_rope_change.c) times some five. */
 void kedge_json_rope_release(const kedge_allocator *allocator, kedge_json_rope *rope)
 {
     if (rope == NULL || --rope->references > 0) return;
     for (size_t i = 0; i < rope->count; i++)
         kedge_json_rope_release(allocator, rope->children[i]);
+    if (rope->kind == KEDGE_ROPE_VALUE)
+        kedge_release(allocator, (void *)(uintptr_t)rope->text.data);
     kedge_release(allocator, rope);
 }
 
-/* ---- lists of nodes of one height ---- */
+/* ---- lists ---- */
 
-typedef struct node_list {
-    const kedge_allocator *allocator;
-    kedge_json_rope **nodes;
-    size_t count;
-    size_t capacity;
-    bool no_memory; /* the list is not whole: a node or the list itself found none */
-} node_list;
-
-static void list_free(node_list *list)
+static void free_list(kedge_json_nodes *list)
 {
     for (size_t i = 0; i < list->count; i++)
         kedge_json_rope_release(list->allocator, list->nodes[i]);
@@ -147,8 +140,7 @@ static void list_free(node_list *list)
     list->count = list->capacity = 0;
 }
 
-/* Takes the node over; NULL: there was no memory for it. */
-static void list_add(node_list *list, kedge_json_rope *node)
+void kedge_json_nodes_add(kedge_json_nodes *list, kedge_json_rope *node)
 {
     if (node != NULL && list->count == list->capacity) {
         size_t capacity = list->capacity == 0 ? FANOUT + 1 : 2 * list->capacity;
@@ -167,321 +159,186 @@ static void list_add(node_list *list, kedge_json_rope *node)
     list->nodes[list->count++] = node;
 }
 
-/* Adds the members of a canonical object, in runs. */
-static void list_add_members(node_list *list, kedge_bytes object)
+void kedge_json_nodes_add_text(kedge_json_nodes *list, kedge_bytes container)
 {
-    const char *start = NULL, *end = NULL; /* of the run */
-    kedge_json_members members = kedge_json_members_start(object);
+    const kedge_allocator *allocator = list->allocator;
+    const char *brackets = kedge_json_brackets(container);
+    kedge_bytes run = none;
+    size_t count = 0;
+    kedge_json_members members = kedge_json_members_start(container);
     for (; members.more; kedge_json_members_advance(&members)) {
-        const char *at = members.key.data;
-        const char *behind = members.value.data + members.value.size;
-        bool large = (size_t)(behind - at) > RUN_BYTES_MAX;
-        if (start != NULL && (large || (size_t)(end - start) >= RUN_BYTES)) {
-            list_add(list, new_run(list->allocator, (kedge_bytes){start, (size_t)(end - start)}));
-            start = NULL;
+        kedge_bytes key = members.key, value = members.value;
+        size_t size = (size_t)(value.data - key.data) + value.size;
+        bool large = size > KEDGE_JSON_RUN_BYTES_MAX;
+        if (count > 0 && (large || run.size >= RUN_BYTES)) {
+            kedge_json_nodes_add(list, kedge_json_new_run(allocator, brackets, run, count));
+            count = 0;
         }
         if (large) {
-            list_add(list, new_large(list->allocator, (kedge_bytes){at, (size_t)(behind - at)},
-                                     members.key.size));
-        } else {
-            if (start == NULL) start = at;
-            end = behind;
+            kedge_json_nodes_add(list, kedge_json_new_member(
+                                           allocator, key, kedge_json_new_value(allocator, value)));
+            continue;
         }
+        if (count++ == 0) run.data = key.data;
+        run.size = (size_t)(key.data - run.data) + size;
     }
-    if (start != NULL)
-        list_add(list, new_run(list->allocator, (kedge_bytes){start, (size_t)(end - start)}));
+    if (count > 0) kedge_json_nodes_add(list, kedge_json_new_run(allocator, brackets, run, count));
 }
 
-/* Adds branches over the nodes of `level`, which is freed: as few as can be, of about one size. */
-static void list_add_branches(node_list *list, node_list *level)
+void kedge_json_nodes_add_piece(kedge_json_nodes *list, kedge_bytes container)
+{
+    kedge_bytes members = {container.data + 1, container.size - 2};
+    if (members.size > KEDGE_JSON_RUN_BYTES_MAX)
+        kedge_json_nodes_add_text(list, container);
+    else if (members.size > 0)
+        kedge_json_nodes_add(list,
+                             kedge_json_new_run(list->allocator, kedge_json_brackets(container),
+                                                members, kedge_json_members_count(container)));
+}
+
+void kedge_json_nodes_add_above(kedge_json_nodes *list, kedge_json_nodes *level)
 {
     size_t branches = (level->count + FANOUT - 1) / FANOUT;
     list->no_memory = list->no_memory || level->no_memory;
     for (size_t i = 0; i < branches; i++) {
         size_t from = level->count * i / branches;
         size_t to = level->count * (i + 1) / branches;
-        list_add(list, new_branch(list->allocator, level->nodes + from, to - from));
+        kedge_json_nodes_add(list, new_branch(list->allocator, level->nodes + from, to - from));
     }
-    list_free(level);
+    free_list(level);
 }
 
-/* Makes one tree of the nodes and frees the list. NULL when it is empty; or not whole, which
- * no_memory then tells still. */
-static kedge_json_rope *list_join(node_list *list)
+kedge_json_rope *kedge_json_nodes_join(kedge_json_nodes *list, const char *brackets)
 {
+    kedge_json_rope *tree = NULL;
     while (list->count > 1 && !list->no_memory) {
-        node_list above = {.allocator = list->allocator};
-        list_add_branches(&above, list);
+        kedge_json_nodes above = {.allocator = list->allocator};
+        kedge_json_nodes_add_above(&above, list);
         *list = above;
     }
-    if (list->count == 0 || list->no_memory) {
-        list_free(list);
-        return NULL;
-    }
-    kedge_json_rope *tree = kedge_json_rope_share(list->nodes[0]);
-    list_free(list);
-    while (tree->kind == BRANCH && tree->count == 1) {
+    if (list->count > 0 && !list->no_memory) tree = kedge_json_rope_share(list->nodes[0]);
+    free_list(list);
+    while (tree != NULL && tree->kind == KEDGE_ROPE_BRANCH && tree->count == 1) {
         kedge_json_rope *only = kedge_json_rope_share(tree->children[0]);
         kedge_json_rope_release(list->allocator, tree);
         tree = only;
     }
-    return tree;
+    return list->no_memory ? NULL : new_open(list->allocator, brackets, tree);
 }
 
 /* ---- making ---- */
 
-static kedge_json_rope *open_object(const kedge_allocator *allocator, kedge_bytes key,
-                                    kedge_bytes object)
-{
-    node_list list = {.allocator = allocator};
-    list_add_members(&list, object);
-    kedge_json_rope *tree = list_join(&list);
-    return list.no_memory ? NULL : new_open(allocator, key, tree);
-}
-
-kedge_status kedge_json_rope_make(const kedge_allocator *allocator, kedge_bytes object,
+kedge_status kedge_json_rope_make(const kedge_allocator *allocator, kedge_bytes value,
                                   kedge_json_rope **rope, kedge_error *error)
 {
-    KEDGE_ASSERT(kedge_json_type_of(object) == KEDGE_JSON_OBJECT);
-    *rope = open_object(allocator, none, object);
+    *rope = kedge_json_new_value(allocator, value);
     return *rope == NULL ? kedge_fail_no_memory(error) : KEDGE_OK;
+}
+
+kedge_status kedge_json_rope_open(const kedge_allocator *allocator, kedge_json_rope *rope,
+                                  kedge_error *error)
+{
+    if (rope->kind == KEDGE_ROPE_OPEN || kedge_json_rope_type(rope) < KEDGE_JSON_ARRAY)
+        return KEDGE_OK;
+    kedge_bytes text = rope->text;
+    kedge_json_nodes list = {.allocator = allocator};
+    kedge_json_nodes_add_text(&list, text);
+    kedge_json_rope *open = kedge_json_nodes_join(&list, kedge_json_brackets(text));
+    if (open == NULL) return kedge_fail_no_memory(error);
+    KEDGE_ASSERT(open->size == text.size);
+    rope->kind = KEDGE_ROPE_OPEN;
+    rope->text = open->text;
+    rope->members = open->members;
+    rope->count = open->count;
+    if (open->count > 0) rope->children[0] = open->children[0];
+    open->count = 0;
+    kedge_json_rope_release(allocator, open);
+    kedge_release(allocator, (void *)(uintptr_t)text.data);
+    return KEDGE_OK;
 }
 
 /* ---- text ---- */
 
-size_t kedge_json_rope_size(const kedge_json_rope *rope)
+kedge_json_type kedge_json_rope_type(const kedge_json_rope *rope)
+{
+    return kedge_json_type_of(rope->text);
+}
+
+uint64_t kedge_json_rope_size(const kedge_json_rope *rope)
 {
     return rope->size;
 }
 
-static char *write_bytes(char *at, kedge_bytes bytes)
+bool kedge_json_rope_visit(const kedge_json_rope *node, kedge_json_rope_visitor *visit,
+                           void *context)
 {
-    memcpy(at, bytes.data, bytes.size);
-    return at + bytes.size;
+    kedge_bytes text = node->text;
+    if (node->kind == KEDGE_ROPE_RUN)
+        return visit((kedge_bytes){text.data + 1, text.size - 2}, context);
+    if (node->kind == KEDGE_ROPE_OPEN) text.size = 1;
+    bool well = text.size == 0 || visit(text, context);
+    for (size_t i = 0; i < node->count && well; i++)
+        well = (i == 0 || visit(KEDGE_BYTES(","), context)) &&
+               kedge_json_rope_visit(node->children[i], visit, context);
+    if (node->kind != KEDGE_ROPE_OPEN) return well;
+    return well && visit((kedge_bytes){node->text.data + 1, 1}, context);
 }
 
-static char *write_node(const kedge_json_rope *node, char *at)
+static bool write_bytes(kedge_bytes bytes, void *context)
 {
-    if (node->kind == RUN) return write_bytes(at, (kedge_bytes){node->text.data + 1, node->size});
-    if (node->text.size > 0) at = write_bytes(at, node->text);
-    if (node->kind == OPEN) *at++ = '{';
-    for (size_t i = 0; i < node->count; i++) {
-        if (i > 0) *at++ = ',';
-        at = write_node(node->children[i], at);
-    }
-    if (node->kind == OPEN) *at++ = '}';
-    return at;
+    char **at = context;
+    memcpy(*at, bytes.data, bytes.size);
+    *at += bytes.size;
+    return true;
 }
 
 void kedge_json_rope_write(const kedge_json_rope *rope, char *out)
 {
-    const char *end = write_node(rope, out);
-    KEDGE_ASSERT((size_t)(end - out) == rope->size);
-    (void)end;
+    char *at = out;
+    (void)kedge_json_rope_visit(rope, write_bytes, &at);
+    KEDGE_ASSERT((uint64_t)(at - out) == rope->size);
 }
 
-/* ---- merging ---- */
-
-typedef struct merging {
-    const kedge_allocator *allocator;
-    kedge_json_members patch; /* what is not merged yet */
-    kedge_buffer part;        /* members of the patch, as an object */
-    kedge_buffer text;        /* what they make */
-} merging;
-
-static kedge_json_rope *merge_object(const kedge_allocator *allocator, const kedge_json_rope *open,
-                                     kedge_bytes patch);
-
-static bool is_next_below(const merging *work, kedge_bytes limit)
+static bool append_bytes(kedge_bytes bytes, void *context)
 {
-    return work->patch.more &&
-           (limit.size == 0 || kedge_json_key_compare(work->patch.key, limit) < 0);
+    kedge_buffer_append_bytes(context, bytes);
+    return true;
 }
 
-/* The members of the patch below the limit, or all when it is empty, as an object. */
-static kedge_bytes take_below(merging *work, kedge_bytes limit)
+void kedge_json_rope_append(const kedge_json_rope *rope, kedge_buffer *out)
 {
-    const char *start = work->patch.key.data, *end = start;
-    kedge_buffer_clear(&work->part);
-    kedge_buffer_append_byte(&work->part, '{');
-    for (; is_next_below(work, limit); kedge_json_members_advance(&work->patch))
-        end = work->patch.value.data + work->patch.value.size;
-    kedge_buffer_append(&work->part, start, (size_t)(end - start));
-    kedge_buffer_append_byte(&work->part, '}');
-    return kedge_buffer_bytes(&work->part);
+    if (kedge_buffer_reserve(out, (size_t)rope->size) != NULL)
+        (void)kedge_json_rope_visit(rope, append_bytes, out);
 }
 
-/* Adds what `part` makes of `target`, the text of an object or nothing. */
-static void add_merged(merging *work, kedge_bytes target, kedge_bytes part, node_list *out)
+/* ---- depth ---- */
+
+static uint32_t depth_of_text(kedge_bytes text)
 {
-    kedge_buffer_clear(&work->text);
-    if (kedge_buffer_status(&work->part, NULL) == KEDGE_OK)
-        kedge_json_merge(target, part, &work->text);
-    if (kedge_buffer_status(&work->part, NULL) != KEDGE_OK ||
-        kedge_buffer_status(&work->text, NULL) != KEDGE_OK) {
-        out->no_memory = true;
-        return;
+    uint32_t depth = 0, most = 0;
+    for (const char *end = text.data + text.size; text.size > 0;
+         text.size = (size_t)(end - text.data)) {
+        kedge_bytes string = {text.data, 1};
+        if (*text.data == '"' && !kedge_json_skip(text, &string, NULL)) break;
+        if (*text.data == '{' || *text.data == '[') depth++;
+        if (*text.data == '}' || *text.data == ']') depth--;
+        if (depth > most) most = depth;
+        text.data = string.data + string.size;
     }
-    kedge_bytes text = kedge_buffer_bytes(&work->text);
-    kedge_bytes members = {text.data + 1, text.size - 2};
-    if (members.size == 0) return;
-    if (members.size <= RUN_BYTES_MAX)
-        list_add(out, new_run(work->allocator, members));
-    else
-        list_add_members(out, text);
+    return most;
 }
 
-static kedge_bytes value_of(const kedge_json_rope *large)
+unsigned kedge_json_rope_depth(kedge_json_rope *node)
 {
-    size_t before = large->first.size + 1;
-    return (kedge_bytes){large->text.data + before, large->text.size - before};
-}
-
-static bool is_object(const kedge_json_rope *member)
-{
-    return member->kind == OPEN || kedge_json_type_of(value_of(member)) == KEDGE_JSON_OBJECT;
-}
-
-/* The patch has the member itself next. */
-static void merge_member(merging *work, kedge_json_rope *member, node_list *out)
-{
-    kedge_bytes value = work->patch.value;
-    if (kedge_json_type_of(value) != KEDGE_JSON_OBJECT || !is_object(member)) {
-        kedge_buffer_clear(&work->part);
-        kedge_buffer_append_byte(&work->part, '{');
-        kedge_buffer_append_bytes(&work->part, work->patch.key);
-        kedge_buffer_append_byte(&work->part, ':');
-        kedge_buffer_append_bytes(&work->part, value);
-        kedge_buffer_append_byte(&work->part, '}');
-        add_merged(work, none, kedge_buffer_bytes(&work->part), out);
-    } else if (member->kind == OPEN) {
-        list_add(out, merge_object(work->allocator, member, value));
-    } else {
-        kedge_json_rope *open = open_object(work->allocator, member->first, value_of(member));
-        list_add(out, open == NULL ? NULL : merge_object(work->allocator, open, value));
-        kedge_json_rope_release(work->allocator, open);
+    uint32_t most = 0;
+    if (node->depth > 0) return node->depth - 1;
+    if (node->kind == KEDGE_ROPE_VALUE || node->kind == KEDGE_ROPE_RUN)
+        most = depth_of_text(node->text) - (node->kind == KEDGE_ROPE_RUN ? 1 : 0);
+    for (size_t i = 0; i < node->count; i++) {
+        uint32_t depth = kedge_json_rope_depth(node->children[i]);
+        if (depth > most) most = depth;
     }
-    kedge_json_members_advance(&work->patch);
-}
-
-/* Adds what the members of the patch below the limit make of the node. */
-static void merge_node(merging *work, kedge_json_rope *node, kedge_bytes limit, node_list *out)
-{
-    if (!is_next_below(work, limit)) {
-        list_add(out, kedge_json_rope_share(node));
-        return;
-    }
-    if (node->kind == RUN) {
-        add_merged(work, node->text, take_below(work, limit), out);
-        return;
-    }
-    if (node->kind == BRANCH) {
-        node_list below = {.allocator = work->allocator};
-        for (size_t i = 0; i < node->count; i++)
-            merge_node(work, node->children[i],
-                       i + 1 < node->count ? node->children[i + 1]->first : limit, &below);
-        list_add_branches(out, &below);
-        return;
-    }
-    if (is_next_below(work, node->first))
-        add_merged(work, none, take_below(work, node->first), out);
-    if (work->patch.more && kedge_bytes_equal(work->patch.key, node->first))
-        merge_member(work, node, out);
-    else
-        list_add(out, kedge_json_rope_share(node));
-    if (is_next_below(work, limit)) add_merged(work, none, take_below(work, limit), out);
-}
-
-/* Another node OPEN of the same key. Recurses as deep as the patch is nested. */
-static kedge_json_rope *merge_object(const kedge_allocator *allocator, const kedge_json_rope *open,
-                                     kedge_bytes patch)
-{
-    merging work = {.allocator = allocator,
-                    .patch = kedge_json_members_start(patch),
-                    .part = kedge_buffer_make(allocator),
-                    .text = kedge_buffer_make(allocator)};
-    node_list merged = {.allocator = allocator};
-    KEDGE_ASSERT(open->kind == OPEN);
-    if (open->count == 1)
-        merge_node(&work, open->children[0], none, &merged);
-    else
-        add_merged(&work, none, take_below(&work, none), &merged);
-    kedge_buffer_free(&work.text);
-    kedge_buffer_free(&work.part);
-    kedge_json_rope *tree = list_join(&merged);
-    return merged.no_memory ? NULL : new_open(allocator, open->first, tree);
-}
-
-kedge_status kedge_json_rope_merge(const kedge_allocator *allocator, const kedge_json_rope *rope,
-                                   kedge_bytes patch, kedge_json_rope **merged, kedge_error *error)
-{
-    KEDGE_ASSERT(kedge_json_type_of(patch) == KEDGE_JSON_OBJECT);
-    *merged = merge_object(allocator, rope, patch);
-    return *merged == NULL ? kedge_fail_no_memory(error) : KEDGE_OK;
-}
-
-/* ---- picking ---- */
-
-/* The leaf that has the key, if any leaf has. */
-static const kedge_json_rope *find_leaf(const kedge_json_rope *tree, kedge_bytes key)
-{
-    while (tree->kind == BRANCH) {
-        size_t low = 0, high = tree->count; /* first of `low` is not behind the key, or low is 0 */
-        while (high - low > 1) {
-            size_t middle = low + (high - low) / 2;
-            if (kedge_json_key_compare(tree->children[middle]->first, key) <= 0)
-                low = middle;
-            else
-                high = middle;
-        }
-        tree = tree->children[low];
-    }
-    return tree;
-}
-
-/* False when there is no such member. `*open` when it is an open object; otherwise its text. */
-static bool find_member(const kedge_json_rope *rope, kedge_bytes key, const kedge_json_rope **open,
-                        kedge_bytes *value)
-{
-    *open = NULL;
-    if (rope->count == 0) return false;
-    const kedge_json_rope *leaf = find_leaf(rope->children[0], key);
-    if (leaf->kind == RUN) {
-        kedge_json_members members = kedge_json_members_start(leaf->text);
-        while (members.more && !kedge_bytes_equal(members.key, key))
-            kedge_json_members_advance(&members);
-        *value = members.value;
-        return members.more;
-    }
-    if (leaf->kind == OPEN)
-        *open = leaf;
-    else
-        *value = value_of(leaf);
-    return kedge_bytes_equal(leaf->first, key);
-}
-
-/* Recurses as deep as the shape is nested. */
-void kedge_json_rope_pick(const kedge_json_rope *rope, kedge_bytes shape, kedge_buffer *out)
-{
-    bool comma = false;
-    kedge_json_members names = kedge_json_members_start(shape);
-    kedge_buffer_append_byte(out, '{');
-    for (; names.more; kedge_json_members_advance(&names)) {
-        const kedge_json_rope *open;
-        kedge_bytes value;
-        bool object = kedge_json_type_of(names.value) == KEDGE_JSON_OBJECT;
-        if (!find_member(rope, names.key, &open, &value)) continue;
-        if (comma) kedge_buffer_append_byte(out, ',');
-        comma = true;
-        kedge_buffer_append_bytes(out, names.key);
-        kedge_buffer_append_byte(out, ':');
-        kedge_json_type type = open != NULL ? KEDGE_JSON_OBJECT : kedge_json_type_of(value);
-        if (object && open != NULL)
-            kedge_json_rope_pick(open, names.value, out);
-        else if (type == KEDGE_JSON_NUMBER || (object && type == KEDGE_JSON_OBJECT))
-            kedge_buffer_append_bytes(out, value);
-        else
-            kedge_buffer_append_text(out, "null");
-    }
-    kedge_buffer_append_byte(out, '}');
+    if (node->kind == KEDGE_ROPE_OPEN) most++;
+    node->depth = most + 1;
+    return most;
 }

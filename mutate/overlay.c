@@ -284,30 +284,31 @@ static bool make_room(kedge_overlay *overlay, kedge_overlay_node *node, size_t s
 }
 
 kedge_status kedge_overlay_rope(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
-                                const kedge_json_rope **rope, kedge_error *error)
+                                kedge_json_rope **rope, kedge_error *error)
 {
     kedge_overlay_node *node = kedge_overlay_tree_find(overlay->root, collection, id);
-    *rope = node == NULL ? NULL : node->rope;
-    if (node == NULL || node->rope != NULL || node->entry.value.size < KEDGE_JSON_ROPE_BYTES_MIN ||
-        kedge_json_type_of(node->entry.value) != KEDGE_JSON_OBJECT)
-        return KEDGE_OK;
-    kedge_bytes text = node->entry.value;
-    kedge_json_rope *made;
-    if (!make_room(overlay, node, text.size)) return kedge_fail_no_memory(error);
-    kedge_status status = kedge_json_rope_make(overlay->allocator, text, &made, error);
-    if (status != KEDGE_OK) return status;
-    KEDGE_ASSERT(kedge_json_rope_size(made) == text.size);
-    set_entry(overlay, node, false, (kedge_bytes){NULL, text.size}, made);
-    release_text(overlay, text);
-    *rope = made;
-    return KEDGE_OK;
+    *rope = NULL;
+    if (node == NULL) return KEDGE_OK;
+    if (node->rope == NULL) {
+        kedge_bytes text = node->entry.value;
+        kedge_json_rope *made;
+        if (text.size < KEDGE_JSON_ROPE_BYTES_MIN || kedge_json_type_of(text) < KEDGE_JSON_ARRAY)
+            return KEDGE_OK;
+        if (!make_room(overlay, node, text.size)) return kedge_fail_no_memory(error);
+        kedge_status status = kedge_json_rope_make(overlay->allocator, text, &made, error);
+        if (status != KEDGE_OK) return status;
+        set_entry(overlay, node, false, (kedge_bytes){NULL, text.size}, made);
+        release_text(overlay, text);
+    }
+    *rope = node->rope;
+    return kedge_json_rope_open(overlay->allocator, node->rope, error);
 }
 
 kedge_status kedge_overlay_put_rope(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
                                     kedge_json_rope *rope, kedge_error *error)
 {
     kedge_overlay_node *node = kedge_overlay_tree_find(overlay->root, collection, id);
-    kedge_bytes value = {NULL, kedge_json_rope_size(rope)};
+    kedge_bytes value = {NULL, (size_t)kedge_json_rope_size(rope)};
     KEDGE_ASSERT(node != NULL && node->rope != NULL);
     if (make_room(overlay, node, value.size))
         return write_entry(overlay, collection, id, false, value, rope, error);

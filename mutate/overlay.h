@@ -43,10 +43,11 @@ kedge_status kedge_overlay_put(kedge_overlay *overlay, kedge_bytes collection, k
                                kedge_bytes value, kedge_error *error);
 kedge_status kedge_overlay_delete(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
                                   kedge_error *error);
-/* The value in pieces (json_rope.h), which the overlay then keeps until the key is put or deleted;
- * borrowed until the next change. NULL: the overlay has no large object there. KEDGE_NO_MEMORY. */
+/* The value in pieces (json_rope.h), open when it is a container; the overlay then keeps it so
+ * until the key is put or deleted. Borrowed until the next change. NULL: the overlay has no large
+ * container there. KEDGE_NO_MEMORY. */
 kedge_status kedge_overlay_rope(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
-                                const kedge_json_rope **rope, kedge_error *error);
+                                kedge_json_rope **rope, kedge_error *error);
 /* Puts a value in pieces, for a key that has a rope. Takes the rope over, also when it fails. Its
  * text is made when the key is read. */
 kedge_status kedge_overlay_put_rope(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,

@@ -5,6 +5,7 @@
 #ifndef KEDGE_MUTATE_TRANSACTION_H
 #define KEDGE_MUTATE_TRANSACTION_H
 
+#include "mutate/json_document.h"
 #include "mutate/overlay.h"
 #include "mutate/registry.h"
 
@@ -54,15 +55,28 @@ const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx);
  * must not be NULL. Another failure is to be passed on. */
 kedge_status kedge_tx_run_part(kedge_tx *tx, kedge_bytes name, kedge_bytes args,
                                kedge_error *error);
-/* kedge_tx_get of an item that an earlier call has written, when it is a large object: in pieces,
- * borrowed until the next call. Otherwise `*rope` is NULL, and nothing was counted. */
+/* kedge_tx_get of an item that an earlier call has written, when it is large: in pieces, open when
+ * it is a container, borrowed until the next call. Otherwise `*rope` is NULL, and nothing was
+ * counted. */
 kedge_status kedge_tx_get_rope(kedge_tx *tx, const char *collection, const char *id, size_t id_size,
-                               const kedge_json_rope **rope, kedge_error *error);
+                               kedge_json_rope **rope, kedge_error *error);
 /* kedge_tx_put of what a merge patch, an object, makes of what kedge_tx_get_rope gave. Counts the
  * whole item, as kedge_tx_put does. */
 kedge_status kedge_tx_merge_rope(kedge_tx *tx, const char *collection, const char *id,
                                  size_t id_size, const kedge_json_rope *rope, kedge_bytes patch,
                                  kedge_error *error);
+/* A document of a text that a read gave. It may cost what a mutation may. */
+kedge_status kedge_tx_make_document(kedge_tx *tx, kedge_bytes text, kedge_json_document *document,
+                                    kedge_error *error);
+/* kedge_tx_get of an item that is changed at places; the caller must free the document. */
+kedge_status kedge_tx_get_document(kedge_tx *tx, const char *collection, const char *id,
+                                   size_t id_size, kedge_json_document *document,
+                                   kedge_error *error);
+/* kedge_tx_put of it; in pieces where kedge_tx_get_rope gives such. Counts the whole item, but not
+ * the document's cost. */
+kedge_status kedge_tx_put_document(kedge_tx *tx, const char *collection, const char *id,
+                                   size_t id_size, const kedge_json_document *document,
+                                   kedge_error *error);
 /* Counts work that is not a call on the transaction towards KEDGE_LIMIT_MUTATION_BYTES. What is
  * counted must depend on nothing but the mutation and the state that it sees. */
 kedge_status kedge_tx_charge(kedge_tx *tx, uint64_t bytes, kedge_error *error);

@@ -308,7 +308,7 @@ kedge_status kedge_tx_reject(kedge_tx *tx, const char *code, const char *message
 /* ---- for mutators of Kedge's own ---- */
 
 kedge_status kedge_tx_get_rope(kedge_tx *tx, const char *collection, const char *id, size_t id_size,
-                               const kedge_json_rope **rope, kedge_error *error)
+                               kedge_json_rope **rope, kedge_error *error)
 {
     kedge_error why = {0};
     kedge_bytes key = {id, id_size};
@@ -320,25 +320,98 @@ kedge_status kedge_tx_get_rope(kedge_tx *tx, const char *collection, const char 
     return status == KEDGE_OK ? kedge_tx_charge(tx, kedge_json_rope_size(*rope), error) : status;
 }
 
+/* kedge_tx_put of a rope, which it takes over: in pieces, or as text. */
+static kedge_status put_rope(kedge_tx *tx, const char *collection, kedge_bytes key,
+                             kedge_json_rope *rope, bool in_pieces, kedge_error *error)
+{
+    kedge_error why = {0};
+    uint64_t size = kedge_json_rope_size(rope);
+    kedge_bytes name = kedge_bytes_of(collection);
+    kedge_status status = begin_item(tx, collection, key, error);
+    if (status == KEDGE_OK) status = kedge_tx_charge(tx, size, error);
+    if (status == KEDGE_OK) status = check_size(tx, (size_t)size, ITEM, error);
+    if (status == KEDGE_OK && in_pieces) {
+        status = kedge_overlay_put_rope(tx->overlay, name, key, rope, &why);
+        return count_change(tx, status, &why, error);
+    }
+    if (status == KEDGE_OK) {
+        kedge_buffer_clear(&tx->canonical);
+        kedge_json_rope_append(rope, &tx->canonical);
+        status = kedge_buffer_status(&tx->canonical, &why) == KEDGE_OK
+                     ? write_key(tx, name, key, error)
+                     : kedge_tx_postpone(tx, &why, error);
+    }
+    kedge_json_rope_release(tx->allocator, rope);
+    return status;
+}
+
 kedge_status kedge_tx_merge_rope(kedge_tx *tx, const char *collection, const char *id,
                                  size_t id_size, const kedge_json_rope *rope, kedge_bytes patch,
                                  kedge_error *error)
 {
     kedge_error why = {0};
     kedge_json_rope *merged;
-    kedge_bytes key = {id, id_size};
     kedge_status status = kedge_json_rope_merge(tx->allocator, rope, patch, &merged, &why);
     if (status != KEDGE_OK) return kedge_tx_postpone(tx, &why, error);
-    size_t size = kedge_json_rope_size(merged);
-    status = begin_item(tx, collection, key, error);
-    if (status == KEDGE_OK) status = kedge_tx_charge(tx, size, error);
-    if (status == KEDGE_OK) status = check_size(tx, size, ITEM, error);
-    if (status != KEDGE_OK) {
-        kedge_json_rope_release(tx->allocator, merged);
-        return status;
+    return put_rope(tx, collection, (kedge_bytes){id, id_size}, merged, true, error);
+}
+
+/* What an import brought may be any JSON. */
+kedge_status kedge_tx_make_document(kedge_tx *tx, kedge_bytes text, kedge_json_document *document,
+                                    kedge_error *error)
+{
+    kedge_error why = {0};
+    kedge_json_rope *rope;
+    kedge_buffer_clear(&tx->canonical);
+    kedge_status status = kedge_json_normalize(text, KEDGE_LIMIT_JSON_DEPTH, &tx->canonical, &why);
+    if (status == KEDGE_OK)
+        status =
+            kedge_json_rope_make(tx->allocator, kedge_buffer_bytes(&tx->canonical), &rope, &why);
+    if (status == KEDGE_NO_MEMORY) return kedge_tx_postpone(tx, &why, error);
+    if (status != KEDGE_OK) return failed(tx, &why, error);
+    *document = kedge_json_document_make(tx->allocator, rope, KEDGE_LIMIT_MUTATION_BYTES);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_tx_get_document(kedge_tx *tx, const char *collection, const char *id,
+                                   size_t id_size, kedge_json_document *document,
+                                   kedge_error *error)
+{
+    kedge_bytes text;
+    kedge_json_rope *rope;
+    kedge_status status = kedge_tx_get_rope(tx, collection, id, id_size, &rope, error);
+    if (status == KEDGE_OK && rope == NULL) {
+        status = kedge_tx_get(tx, collection, id, id_size, &text.data, &text.size, error);
+        return status == KEDGE_OK ? kedge_tx_make_document(tx, text, document, error) : status;
     }
-    status = kedge_overlay_put_rope(tx->overlay, kedge_bytes_of(collection), key, merged, &why);
-    return count_change(tx, status, &why, error);
+    if (status != KEDGE_OK) return status;
+    *document = kedge_json_document_make(tx->allocator, kedge_json_rope_share(rope),
+                                         KEDGE_LIMIT_MUTATION_BYTES);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_tx_put_document(kedge_tx *tx, const char *collection, const char *id,
+                                   size_t id_size, const kedge_json_document *document,
+                                   kedge_error *error)
+{
+    kedge_error why = {0};
+    kedge_bytes key = {id, id_size};
+    kedge_json_rope *before, *rope = document->rope;
+    kedge_status status =
+        kedge_overlay_rope(tx->overlay, kedge_bytes_of(collection), key, &before, &why);
+    if (status != KEDGE_OK) return kedge_tx_postpone(tx, &why, error);
+    if (kedge_json_rope_size(rope) > KEDGE_LIMIT_MUTATION_BYTES ||
+        kedge_json_rope_depth(rope) <= KEDGE_LIMIT_JSON_DEPTH)
+        return put_rope(tx, collection, key, kedge_json_rope_share(rope), before != NULL, error);
+    /* It is refused where it is too deep. */
+    kedge_buffer text = kedge_buffer_make(tx->allocator);
+    kedge_json_rope_append(rope, &text);
+    status = kedge_buffer_status(&text, &why);
+    status = status == KEDGE_OK
+                 ? kedge_tx_put(tx, collection, id, id_size, text.data, text.size, error)
+                 : kedge_tx_postpone(tx, &why, error);
+    kedge_buffer_free(&text);
+    return status;
 }
 
 const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx)

@@ -3,11 +3,9 @@
 
 #include "common/error.h"
 #include "common/utf8.h"
-#include "mutate/json_place.h"
+#include "mutate/json_pointer.h"
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"
-
-#define COST_MAX 67108864 /* of finding the text in the item: as a mutation may cost */
 
 static kedge_status check_text(const char *name, const char *text, kedge_error *error)
 {
@@ -38,14 +36,11 @@ static kedge_status parse_path(const char *path, kedge_json_pointer *pointer, ke
 static kedge_status find_text(const kedge_buffer *item, const kedge_json_pointer *pointer,
                               kedge_buffer *text, bool *found, kedge_error *error)
 {
-    kedge_json_node *node = NULL;
-    kedge_json_document document =
-        kedge_json_document_make(item->allocator, kedge_buffer_bytes(item), COST_MAX);
-    kedge_status status = kedge_json_follow(&document, pointer, pointer->count, &node, error);
-    *found = status == KEDGE_OK && node != NULL && node->type == KEDGE_JSON_STRING;
-    if (*found) kedge_json_to_text(node->text, text);
-    kedge_json_document_free(&document);
-    return status == KEDGE_OK ? kedge_buffer_status(text, error) : status;
+    kedge_bytes value;
+    *found = kedge_json_pointer_find(pointer, kedge_buffer_bytes(item), &value) &&
+             kedge_json_type_of(value) == KEDGE_JSON_STRING;
+    if (*found) kedge_json_to_text(value, text);
+    return kedge_buffer_status(text, error);
 }
 
 static kedge_status read_text(kedge_db *db, const char *collection, kedge_bytes id,

@@ -3,13 +3,12 @@
 
 #include "common/error.h"
 #include "mutate/json_members.h"
-#include "mutate/json_place.h"
+#include "mutate/json_pointer.h"
 
 #include <string.h>
 
-#define LOOK_BACK   64       /* changes, for one at the same place */
-#define COST_MAX    67108864 /* of finding a place: as a mutation may cost */
-#define CHANGE_SIZE 96       /* what a change has in the args beside its key and values */
+#define LOOK_BACK   64 /* changes, for one at the same place */
+#define CHANGE_SIZE 96 /* what a change has in the args beside its key and values */
 
 kedge_undo_group kedge_undo_group_make(const kedge_allocator *allocator)
 {
@@ -404,37 +403,20 @@ kedge_status kedge_undo_change_rebase(kedge_undo_group *group, kedge_undo_change
 
 /* ---- places ---- */
 
-static kedge_status follow(kedge_json_document *document, kedge_json_pointer *pointer,
-                           kedge_bytes path, kedge_bytes *value, kedge_error *error)
-{
-    kedge_json_node *node = NULL;
-    kedge_buffer quoted = kedge_buffer_make(document->allocator);
-    kedge_json_writer writer = kedge_json_write(&quoted);
-    kedge_json_text(&writer, path);
-    kedge_status status = kedge_buffer_status(&quoted, error);
-    if (status == KEDGE_OK)
-        status = kedge_json_pointer_parse(pointer, kedge_buffer_bytes(&quoted), error);
-    if (status == KEDGE_OK)
-        status = kedge_json_follow(document, pointer, pointer->count, &node, error);
-    /* The document is only read, so that the node's text is a part of the text given. */
-    if (status == KEDGE_OK && node != NULL) *value = node->text;
-    kedge_buffer_free(&quoted);
-    return status;
-}
-
 kedge_status kedge_undo_value_at(const kedge_allocator *allocator, kedge_bytes document,
                                  kedge_bytes path, kedge_bytes *value, kedge_error *error)
 {
     *value = (kedge_bytes){NULL, 0};
     if (document.size == 0) return KEDGE_OK;
-    if (path.size == 0) {
-        *value = document;
-        return KEDGE_OK;
-    }
     kedge_json_pointer pointer = kedge_json_pointer_make(allocator);
-    kedge_json_document opened = kedge_json_document_make(allocator, document, COST_MAX);
-    kedge_status status = follow(&opened, &pointer, path, value, error);
-    kedge_json_document_free(&opened);
+    kedge_buffer quoted = kedge_buffer_make(allocator);
+    kedge_json_writer writer = kedge_json_write(&quoted);
+    kedge_json_text(&writer, path);
+    kedge_status status = kedge_buffer_status(&quoted, error);
+    if (status == KEDGE_OK)
+        status = kedge_json_pointer_parse(&pointer, kedge_buffer_bytes(&quoted), error);
+    if (status == KEDGE_OK) (void)kedge_json_pointer_find(&pointer, document, value);
+    kedge_buffer_free(&quoted);
     kedge_json_pointer_free(&pointer);
     return status;
 }

@@ -37,6 +37,13 @@ static void assert_is(const kedge_json_rope *rope, kedge_bytes text, uint64_t se
     free(written);
 }
 
+static kedge_status make_open(const kedge_allocator *allocator, kedge_bytes text,
+                              kedge_json_rope **rope)
+{
+    kedge_status status = kedge_json_rope_make(allocator, text, rope, NULL);
+    return status == KEDGE_OK ? kedge_json_rope_open(allocator, *rope, NULL) : status;
+}
+
 static void drop(pair *one)
 {
     kedge_json_rope_release(memory, one->rope);
@@ -57,8 +64,7 @@ static void run_merges(uint64_t first_seed, size_t bytes, int merges)
     pair now = {.text = kedge_buffer_make(memory)}, kept[KEPT];
     kedge_buffer patch = kedge_buffer_make(memory);
     random_object(&seed, bytes, &now.text);
-    assert_int_equal(kedge_json_rope_make(memory, kedge_buffer_bytes(&now.text), &now.rope, NULL),
-                     KEDGE_OK);
+    assert_int_equal(make_open(memory, kedge_buffer_bytes(&now.text), &now.rope), KEDGE_OK);
     assert_is(now.rope, kedge_buffer_bytes(&now.text), first_seed);
     for (int i = 0; i < merges; i++) {
         kedge_buffer_clear(&patch);
@@ -102,7 +108,7 @@ static void test_an_object_that_grows_and_shrinks_by_single_members(void **state
     for (int descending = 0; descending < 2; descending++) {
         kedge_json_rope *rope, *next;
         char patch[64];
-        assert_int_equal(kedge_json_rope_make(memory, KEDGE_BYTES("{}"), &rope, NULL), KEDGE_OK);
+        assert_int_equal(make_open(memory, KEDGE_BYTES("{}"), &rope), KEDGE_OK);
         for (unsigned i = 0; i < 2 * MEMBERS; i++) {
             unsigned key = i % MEMBERS;
             if (descending) key = MEMBERS - 1 - key;
@@ -136,8 +142,7 @@ static void test_the_members_of_a_shape_are_picked_at_any_depth(void **state)
     for (int i = 0; i < 5000; i++)
         kedge_buffer_append_byte(&text, 'a');
     kedge_buffer_append_text(&text, "\"}");
-    assert_int_equal(kedge_json_rope_make(memory, kedge_buffer_bytes(&text), &rope, NULL),
-                     KEDGE_OK);
+    assert_int_equal(make_open(memory, kedge_buffer_bytes(&text), &rope), KEDGE_OK);
     assert_int_equal(kedge_json_rope_merge(memory, rope, KEDGE_BYTES("{\"big\":{\"00000007\":4}}"),
                                            &opened, NULL),
                      KEDGE_OK);
@@ -173,7 +178,7 @@ static bool make_and_merge(const kedge_allocator *allocator, void *context)
     const kedge_buffer *object = context;
     kedge_json_rope *rope = NULL, *first = NULL, *second = NULL;
     kedge_bytes text = kedge_buffer_bytes(object);
-    bool well = kedge_json_rope_make(allocator, text, &rope, NULL) == KEDGE_OK;
+    bool well = make_open(allocator, text, &rope) == KEDGE_OK;
     kedge_bytes patch = KEDGE_BYTES("{\"big\":{\"00000007\":4,\"00000008\":null},\"new\":[1234]}");
     well = well && kedge_json_rope_merge(allocator, rope, patch, &first, NULL) == KEDGE_OK;
     well = well && kedge_json_rope_merge(allocator, first, text, &second, NULL) == KEDGE_OK;

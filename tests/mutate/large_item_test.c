@@ -2,7 +2,7 @@
  * pieces, beside the same mutations one by one, each on the text that the one before left: the same
  * outcomes with the same words, and the same bytes. */
 #include "mutate/batch.h"
-#include "tests/mutate/random_json.h"
+#include "tests/mutate/random_edits.h"
 #include "tests/mutate/tx_fixture.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/sampling.h"
@@ -173,77 +173,15 @@ static kedge_bytes item(twins *both, const char *id)
 
 /* ---- args ---- */
 
-static void begin_args(kedge_buffer *args, const char *id, const char *member)
-{
-    kedge_buffer_append_format(args, "{\"collection\":\"notes\",\"id\":\"%s\",\"%s\":", id, member);
-}
-
-static void write_merge(twins *both, const char *id)
-{
-    begin_args(&both->args, id, "patch");
-    if (random_next(&both->seed, 60) == 0)
-        kedge_buffer_append_text(&both->args, "[0]");
-    else
-        random_patch(&both->seed, item(both, id), &both->args);
-    kedge_buffer_append_byte(&both->args, '}');
-}
-
-static void write_increment(twins *both, const char *id)
-{
-    begin_args(&both->args, id, "add");
-    random_add(&both->seed, item(both, id), &both->args);
-    kedge_buffer_append_byte(&both->args, '}');
-}
-
-static void write_put(twins *both, const char *id)
-{
-    begin_args(&both->args, id, "value");
-    size_t bytes = random_next(&both->seed, 5) == 0 ? 100 : 16000 + random_next(&both->seed, 60000);
-    random_object(&both->seed, bytes, &both->args);
-    kedge_buffer_append_byte(&both->args, '}');
-}
-
-static void write_patch(twins *both, const char *id)
-{
-    begin_args(&both->args, id, "patch");
-    kedge_buffer_append_format(&both->args,
-                               "[{\"op\":\"add\",\"path\":\"/p%u\",\"value\":[%u]},"
-                               "{\"op\":\"test\",\"path\":\"/p1\",\"value\":[1]}]}",
-                               (unsigned)random_next(&both->seed, 3),
-                               (unsigned)random_next(&both->seed, 2));
-}
-
-/* One mutation of an item; returns its name. */
-static const char *write_edit(twins *both, const char *id)
-{
-    switch (random_next(&both->seed, 16)) {
-    case 0:
-        write_put(both, id);
-        return "kedge.put";
-    case 1:
-        write_patch(both, id);
-        return "kedge.patch";
-    case 2:
-    case 3:
-    case 4:
-    case 5:
-        write_increment(both, id);
-        return "kedge.increment";
-    case 6:
-        if (random_next(&both->seed, 4) > 0) break;
-        kedge_buffer_append_format(&both->args, "{\"collection\":\"notes\",\"id\":\"%s\"}", id);
-        return "kedge.delete";
-    default:
-        break;
-    }
-    write_merge(both, id);
-    return "kedge.merge";
-}
-
 static const char *pick_id(twins *both)
 {
     static const char *const ids[] = {"a", "a", "a", "a", "a", "b", "b", "c"};
     return ids[random_next(&both->seed, 8)];
+}
+
+static const char *write_edit(twins *both, const char *id)
+{
+    return random_mutation(&both->seed, id, item(both, id), &both->args);
 }
 
 /* Some mutations as one; in half of the cases the last is refused. */
@@ -273,7 +211,7 @@ static void begin_little(kedge_buffer *args, int left, int calls, const char *na
                                calls, name);
 }
 
-/* A merge or an increment with a budget that ends at any of its steps, or just behind them. */
+/* An edit with a budget that ends at any of its steps, or just behind them. */
 static void write_little(twins *both)
 {
     kedge_buffer inner = kedge_buffer_make(&kedge_allocator_default);
@@ -282,7 +220,7 @@ static void write_little(twins *both)
     kedge_buffer_append_bytes(&inner, kedge_buffer_bytes(&both->args));
     kedge_buffer_clear(&both->args);
     uint64_t left = random_next(&both->seed, 2) == 0
-                        ? random_next(&both->seed, 3 * size + 10)
+                        ? random_next(&both->seed, 6 * size + 10)
                         : 2 * size - 100 + random_next(&both->seed, 200);
     if (left > KEDGE_LIMIT_MUTATION_BYTES) left = 0;
     begin_little(&both->args, random_next(&both->seed, 10) == 0 ? -1 : (int)left, 0, name);
@@ -324,7 +262,7 @@ static void test_random_histories_have_the_same_outcomes_and_bytes_in_pieces_as_
     for (uint64_t seed = 1; seed <= 120 / SAMPLING_FEWER; seed++) {
         twins both;
         assert_true(open_twins(&both, &kedge_allocator_default, seed));
-        write_put(&both, "a");
+        random_put(&both.seed, "a", &both.args);
         run_both(&both, "kedge.put");
         for (int i = 0; i < 50; i++) {
             run_any(&both);
@@ -353,13 +291,13 @@ static void test_an_item_in_pieces_is_refused_from_the_same_byte_on(void **state
     assert_true(open_twins(&both, &kedge_allocator_default, 1));
     /* The args of the put must be within the limits, too, so that its last bytes are merged. */
     const size_t last = 500, around = strlen("{\"a\":1,\"t\":\"\",\"u\":\"\"}");
-    begin_args(&both.args, "a", "value");
+    random_begin_args(&both.args, "a", "value");
     kedge_buffer_append_text(&both.args, "{\"a\":1,\"t\":\"");
     append_many(&both.args, 'x', KEDGE_LIMIT_ITEM_BYTES - 8 - around - last);
     kedge_buffer_append_text(&both.args, "\"}}");
     run_both(&both, "kedge.put");
     kedge_buffer_clear(&both.args);
-    begin_args(&both.args, "a", "patch");
+    random_begin_args(&both.args, "a", "patch");
     kedge_buffer_append_text(&both.args, "{\"u\":\"");
     append_many(&both.args, 'y', last);
     kedge_buffer_append_text(&both.args, "\"}}");
@@ -370,13 +308,19 @@ static void test_an_item_in_pieces_is_refused_from_the_same_byte_on(void **state
                                         "{\"b\":12345678901}", "{\"b\":123456789012}"};
     for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
         kedge_buffer_clear(&both.args);
-        begin_args(&both.args, "a", "patch");
+        random_begin_args(&both.args, "a", "patch");
         kedge_buffer_append_format(&both.args, "%s}", edits[i]);
         run_both(&both, "kedge.merge");
         kedge_buffer_clear(&both.args);
-        begin_args(&both.args, "a", "add");
+        random_begin_args(&both.args, "a", "add");
         kedge_buffer_append_format(&both.args, "%s}", "{\"a\":900000000}");
         run_both(&both, "kedge.increment");
+        kedge_buffer_clear(&both.args);
+        random_begin_args(&both.args, "a", "patch");
+        kedge_buffer_append_format(&both.args,
+                                   "[{\"op\":\"replace\",\"path\":\"/u\",\"value\":\"%0*d\"}]}",
+                                   (int)(last + i), 0);
+        run_both(&both, "kedge.patch");
     }
     compare(&both);
     assert_true(both.refused >= 3);
@@ -389,7 +333,7 @@ static void test_a_batch_of_merges_costs_the_whole_item_each_time(void **state)
     (void)state;
     twins both;
     assert_true(open_twins(&both, &kedge_allocator_default, 7));
-    begin_args(&both.args, "a", "value");
+    random_begin_args(&both.args, "a", "value");
     random_object(&both.seed, 1000000, &both.args);
     kedge_buffer_append_byte(&both.args, '}');
     run_both(&both, "kedge.put");
@@ -414,7 +358,7 @@ static void test_a_merge_makes_the_calls_of_a_read_and_a_write(void **state)
     (void)state;
     twins both;
     assert_true(open_twins(&both, &kedge_allocator_default, 9));
-    begin_args(&both.args, "a", "value");
+    random_begin_args(&both.args, "a", "value");
     random_object(&both.seed, 20000, &both.args);
     kedge_buffer_append_byte(&both.args, '}');
     run_both(&both, "kedge.put");
@@ -424,7 +368,7 @@ static void test_a_merge_makes_the_calls_of_a_read_and_a_write(void **state)
     for (int spare = 0; spare <= 2; spare++) {
         kedge_buffer_clear(&both.args);
         begin_little(&both.args, 2000000, KEDGE_LIMIT_MUTATION_OPERATIONS - spare, "kedge.merge");
-        begin_args(&both.args, "a", "patch");
+        random_begin_args(&both.args, "a", "patch");
         kedge_buffer_append_text(&both.args, "{\"z\":1}}}");
         run_both(&both, "little");
     }
@@ -433,19 +377,57 @@ static void test_a_merge_makes_the_calls_of_a_read_and_a_write(void **state)
     close_twins(&both);
 }
 
+/* A patch may nest deeper than an item may be, as long as what it leaves does not. */
+static void test_an_item_in_pieces_is_refused_from_the_same_depth_on(void **state)
+{
+    (void)state;
+    twins both;
+    kedge_buffer path = kedge_buffer_make(&kedge_allocator_default);
+    assert_true(open_twins(&both, &kedge_allocator_default, 11));
+    random_begin_args(&both.args, "a", "value");
+    kedge_buffer_append_text(&both.args, "{\"t\":\"");
+    append_many(&both.args, 'x', 20000);
+    kedge_buffer_append_text(&both.args, "\",\"d\":");
+    for (int i = 0; i < KEDGE_LIMIT_JSON_DEPTH - 4; i++) {
+        kedge_buffer_append_text(&both.args, "{\"d\":");
+        kedge_buffer_append_text(&path, "/d");
+    }
+    kedge_buffer_append_byte(&both.args, '0');
+    append_many(&both.args, '}', KEDGE_LIMIT_JSON_DEPTH - 2);
+    run_both(&both, "kedge.put");
+    static const char *const edits[] = {
+        "{\"op\":\"add\",\"path\":\"%s/d\",\"value\":[[[1]]]}",
+        "{\"op\":\"add\",\"path\":\"%s/d\",\"value\":[[[[1]]]]}",
+        "{\"op\":\"add\",\"path\":\"%s/d\",\"value\":[[[[1]]]]},"
+        "{\"op\":\"remove\",\"path\":\"/d\"}",
+    };
+    for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
+        kedge_buffer_clear(&both.args);
+        random_begin_args(&both.args, "a", "patch");
+        kedge_buffer_append_byte(&both.args, '[');
+        kedge_buffer_append_format(&both.args, edits[i], path.data);
+        kedge_buffer_append_text(&both.args, "]}");
+        run_both(&both, "kedge.patch");
+        assert_int_equal(both.refused, i == 0 ? 0 : 1);
+    }
+    compare(&both);
+    close_twins(&both);
+    kedge_buffer_free(&path);
+}
+
 static void test_a_large_item_that_is_no_object_is_replaced(void **state)
 {
     (void)state;
     twins both;
     assert_true(open_twins(&both, &kedge_allocator_default, 10));
-    begin_args(&both.args, "a", "value");
+    random_begin_args(&both.args, "a", "value");
     kedge_buffer_append_text(&both.args, "[\"");
     append_many(&both.args, 'x', 20000);
     kedge_buffer_append_text(&both.args, "\"]}");
     run_both(&both, "kedge.put");
     for (int i = 0; i < 2; i++) {
         kedge_buffer_clear(&both.args);
-        begin_args(&both.args, "a", i == 0 ? "add" : "patch");
+        random_begin_args(&both.args, "a", i == 0 ? "add" : "patch");
         kedge_buffer_append_text(&both.args, "{\"z\":1}}");
         run_both(&both, i == 0 ? "kedge.increment" : "kedge.merge");
     }
@@ -471,11 +453,11 @@ static void test_a_merge_that_is_not_accepted_leaves_nothing(void **state)
     assert_true(open_twins(&both, &kedge_allocator_default, 8));
     kedge_tx_set_accept(both.pieces.tx, refuse_third, &asked[0]);
     kedge_tx_set_accept(both.whole.tx, refuse_third, &asked[1]);
-    write_put(&both, "a");
+    random_put(&both.seed, "a", &both.args);
     run_both(&both, "kedge.put");
     for (int i = 0; i < 300; i++) {
         kedge_buffer_clear(&both.args);
-        write_merge(&both, "a");
+        random_merge(&both.seed, "a", item(&both, "a"), &both.args);
         run_both(&both, "kedge.merge");
     }
     compare(&both);
@@ -490,7 +472,7 @@ static bool edit_with(const kedge_allocator *allocator, void *context)
     (void)context;
     twins both;
     bool well = open_twins(&both, allocator, 3);
-    write_put(&both, "a");
+    random_put(&both.seed, "a", &both.args);
     for (int i = 0; well && i < 12; i++) {
         const char *name = i == 0 ? "kedge.put" : i == 8 ? KEDGE_BATCH_MUTATOR : NULL;
         if (i > 0) kedge_buffer_clear(&both.args);
@@ -498,7 +480,7 @@ static bool edit_with(const kedge_allocator *allocator, void *context)
             write_batch(&both);
         } else if (i == 4) {
             name = "kedge.merge";
-            begin_args(&both.args, "a", "patch");
+            random_begin_args(&both.args, "a", "patch");
             kedge_buffer_append_text(&both.args, "{\"more\":\"");
             append_many(&both.args, 'x', 50000); /* no room for this text yet */
             kedge_buffer_append_text(&both.args, "\"}}");
@@ -531,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_an_item_in_pieces_is_refused_from_the_same_byte_on),
         cmocka_unit_test(test_a_batch_of_merges_costs_the_whole_item_each_time),
         cmocka_unit_test(test_a_merge_makes_the_calls_of_a_read_and_a_write),
+        cmocka_unit_test(test_an_item_in_pieces_is_refused_from_the_same_depth_on),
         cmocka_unit_test(test_a_large_item_that_is_no_object_is_replaced),
         cmocka_unit_test(test_a_merge_that_is_not_accepted_leaves_nothing),
         cmocka_unit_test(test_an_allocation_that_fails_decides_nothing_and_the_next_try_does),

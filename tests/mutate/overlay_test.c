@@ -403,8 +403,7 @@ static void assert_large_are(const kedge_overlay *overlay, const large_model *mo
 static void merge_large(kedge_overlay *overlay, large_value *value, kedge_bytes id)
 {
     char patch[32];
-    const kedge_json_rope *rope;
-    kedge_json_rope *merged;
+    kedge_json_rope *rope, *merged;
     kedge_bytes a = KEDGE_BYTES("a");
     assert_int_equal(kedge_overlay_rope(overlay, a, id, &rope, NULL), KEDGE_OK);
     assert_int_equal(rope != NULL, value->state == PRESENT);

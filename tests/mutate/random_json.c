@@ -27,7 +27,7 @@ static void write_value(uint64_t *seed, size_t bytes, int depth, kedge_buffer *o
 /* Keys collide, and their order by UTF-16 is not that by bytes. */
 static void write_key(uint64_t *seed, kedge_buffer *out)
 {
-    static const char *const heads[] = {"", "k", "\\\"", "\\u0007", "é", "\xEE\x80\x80", "😀"};
+    static const char *const heads[] = {"", "k", "\\\"", "\\u0007", "é", "\xEE\x80\x80", "😀", "~/"};
     kedge_buffer_append_format(out, "\"%s%u\"",
                                heads[random_next(seed, sizeof heads / sizeof heads[0])],
                                (unsigned)random_next(seed, 4000));
@@ -58,9 +58,22 @@ static void write_object(uint64_t *seed, size_t bytes, int depth, kedge_buffer *
     kedge_buffer_append_byte(out, '}');
 }
 
+static void write_array(uint64_t *seed, size_t bytes, int depth, kedge_buffer *out)
+{
+    size_t start = out->size;
+    kedge_buffer_append_byte(out, '[');
+    while (out->size - start < bytes) {
+        if (out->size - start > 1) kedge_buffer_append_byte(out, ',');
+        size_t left = bytes - (out->size - start);
+        size_t part = random_next(seed, 12) == 0 ? left / 2 : random_next(seed, 60);
+        write_value(seed, part, depth + 1, out);
+    }
+    kedge_buffer_append_byte(out, ']');
+}
+
 static void write_value(uint64_t *seed, size_t bytes, int depth, kedge_buffer *out)
 {
-    switch (random_next(seed, 6)) {
+    switch (random_next(seed, 7)) {
     case 0:
         write_text(seed, bytes, out);
         break;
@@ -75,6 +88,11 @@ static void write_value(uint64_t *seed, size_t bytes, int depth, kedge_buffer *o
     case 3:
         kedge_buffer_append_format(out, "%d", (int)random_next(seed, 2000) - 1000);
         break;
+    case 4:
+        if (depth < DEPTH) {
+            write_array(seed, bytes, depth, out);
+            break;
+        } /* fall through */
     default:
         if (depth < DEPTH)
             write_object(seed, bytes, depth, out);
@@ -100,6 +118,20 @@ void random_object(uint64_t *seed, size_t bytes, kedge_buffer *out)
 {
     size_t start = out->size;
     write_object(seed, bytes, 0, out);
+    make_canonical(out, start);
+}
+
+void random_array(uint64_t *seed, size_t bytes, kedge_buffer *out)
+{
+    size_t start = out->size;
+    write_array(seed, bytes, 0, out);
+    make_canonical(out, start);
+}
+
+void random_value(uint64_t *seed, size_t bytes, kedge_buffer *out)
+{
+    size_t start = out->size;
+    write_value(seed, bytes, 1, out);
     make_canonical(out, start);
 }
 
