@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROWS_MAX 8
+#define ROWS_MAX 16
 
 typedef struct bench_kind {
     const char *name;

@@ -36,7 +36,7 @@ void bench_remove_folder(const char *path);
 /* Ends the program with a message when `status` is not KEDGE_OK. */
 void bench_check(kedge_status status, const kedge_error *error, const char *what);
 
-/* Each fills up to 5 rows and returns how many. */
+/* Each fills up to 16 rows and returns how many. */
 size_t bench_writes(bench_row *rows);
 size_t bench_mutators(bench_row *rows);
 size_t bench_pulls(bench_row *rows);

@@ -1,10 +1,9 @@
 /* How much an app writes for a mutator that changes one member of an item: the lines of its body,
  * counted where it stands, once an edit with it has kept the item's other members.
  *
- * And what a small merge costs into a large item that an earlier mutation of the push has written,
- * beside one that reads, merges and writes the whole text. */
+ * And what a small edit costs in a large item that an earlier mutation of the push has written,
+ * beside the first one of a push, which reads and writes the whole text. */
 #include "bench/bench.h"
-#include "mutate/json_merge.h"
 #include "mutate/transaction.h"
 
 #include <kedge/cjson.h>
@@ -49,24 +48,45 @@ static void expect_renamed(kedge_db *db)
     kedge_document_free(note);
 }
 
-/* ---- merges into one large item ---- */
+/* ---- edits of one large item ---- */
 
-#define MERGES       2000
-#define WHOLE_MERGES 20
-#define MERGE_US     50 /* at most, however large the item is */
+#define EDITS       2000
+#define FIRST_EDITS 20
+#define EDIT_US     50 /* at most, however large the item is */
 
-static kedge_status merge_whole(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
-                                kedge_error *error)
+typedef enum edit_kind { MERGE, PATCH, TEXT, RESTORE } edit_kind;
+static const char *const names[] = {"kedge.merge", "kedge.patch", "kedge.text", "kedge.restore"};
+
+/* The args of an edit of the text of a member. */
+static void write_args(edit_kind kind, size_t member, const char *old, const char *new,
+                       kedge_buffer *args)
 {
-    (void)userdata;
-    kedge_bytes patch = {args, args_size}, target;
-    kedge_json_member(patch, "patch", &patch);
-    kedge_buffer merged = kedge_buffer_make(&kedge_allocator_default);
-    kedge_status status = kedge_tx_get(tx, "c", "a", 1, &target.data, &target.size, error);
-    if (status == KEDGE_OK) kedge_json_merge(target, patch, &merged);
-    if (status == KEDGE_OK) status = kedge_tx_put(tx, "c", "a", 1, merged.data, merged.size, error);
-    kedge_buffer_free(&merged);
-    return status;
+    static const char key[] = "\"collection\":\"c\",\"id\":\"a\"";
+    kedge_buffer_clear(args);
+    switch (kind) {
+    case MERGE:
+        kedge_buffer_append_format(args, "{%s,\"patch\":{\"%07zu\":{\"text\":\"%s\"}}}", key,
+                                   member, new);
+        break;
+    case PATCH:
+        kedge_buffer_append_format(
+            args,
+            "{%s,\"patch\":[{\"op\":\"test\",\"path\":\"/%07zu/text\",\"value\":\"%s\"},"
+            "{\"op\":\"replace\",\"path\":\"/%07zu/text\",\"value\":\"%s\"}]}",
+            key, member, old, member, new);
+        break;
+    case TEXT:
+        kedge_buffer_append_format(args,
+                                   "{%s,\"base\":\"%s\",\"path\":\"/%07zu/text\",\"text\":\"%s\"}",
+                                   key, old, member, new);
+        break;
+    case RESTORE:
+        kedge_buffer_append_format(
+            args,
+            "{\"changes\":[{%s,\"expected\":\"%s\",\"path\":\"/%07zu/text\",\"value\":\"%s\"}]}",
+            key, old, member, new);
+        break;
+    }
 }
 
 static void run(kedge_tx *tx, const char *name, kedge_bytes args)
@@ -76,54 +96,89 @@ static void run(kedge_tx *tx, const char *name, kedge_bytes args)
     bench_check(kedge_tx_run(tx, &call, &error), &error, name);
 }
 
-/* CPU of one merge of a member, in microseconds; with a part of the read at the end. */
-static double merge_us(kedge_tx *tx, const kedge_overlay *overlay, const char *name, size_t members,
-                       size_t merges)
+/* CPU of one edit, in microseconds; with a part of the read at the end. Each is of another member,
+ * until all have been edited. `first`: each is the first one of a push. */
+static double edit_us(kedge_tx *tx, kedge_overlay *overlay, edit_kind kind, size_t members,
+                      size_t count, bool first)
 {
-    char args[128];
-    kedge_overlay_entry merged;
+    char old[32] = "a cell of a table", new[32];
+    kedge_overlay_entry edited;
+    kedge_buffer args = kedge_buffer_make(&kedge_allocator_default);
     double before_ms = bench_cpu_ms();
-    for (size_t i = 0; i < merges; i++) {
-        int size = snprintf(args, sizeof args,
-                            "{\"collection\":\"c\",\"id\":\"a\",\"patch\":{\"%07zu\":%zu}}",
-                            i * 7919 % members, 1000 + i);
-        run(tx, name, (kedge_bytes){args, (size_t)size});
+    for (size_t i = 0; i < count; i++) {
+        size_t round = i / members;
+        if (round > 0) (void)snprintf(old, sizeof old, "cell %zu", round);
+        (void)snprintf(new, sizeof new, "cell %zu", round + 1);
+        write_args(kind, i * 7919 % members, old, new, &args);
+        run(tx, names[kind], kedge_buffer_bytes(&args));
+        if (first) kedge_overlay_clear(overlay);
     }
-    if (!kedge_overlay_get(overlay, KEDGE_BYTES("c"), KEDGE_BYTES("a"), &merged)) exit(2);
-    return (bench_cpu_ms() - before_ms) * 1e3 / (double)merges;
+    bool found = kedge_overlay_get(overlay, KEDGE_BYTES("c"), KEDGE_BYTES("a"), &edited);
+    if (!found && !first) exit(2);
+    kedge_buffer_free(&args);
+    return (bench_cpu_ms() - before_ms) * 1e3 / (double)count;
 }
 
-static bench_row merge_row(const char *name, size_t bytes)
+/* The number of members, which is no multiple of 7919. */
+static size_t put_table(kedge_tx *tx, size_t bytes)
 {
-    static const kedge_mutator whole = {"merge-whole", 1, merge_whole, NULL};
-    const kedge_allocator *memory = &kedge_allocator_default;
-    kedge_registry *registry = NULL;
-    kedge_tx *tx = NULL;
-    kedge_error error = {0};
-    kedge_overlay *overlay = kedge_overlay_new(memory);
-    bench_check(kedge_registry_new(memory, &whole, 1, &registry, &error), &error, "registry");
-    bench_check(kedge_tx_new(memory, registry, overlay, kedge_state_reader_empty, &tx, &error),
-                &error, "transaction");
-    kedge_buffer put = kedge_buffer_make(memory);
     size_t members = 0;
+    kedge_buffer put = kedge_buffer_make(&kedge_allocator_default);
     kedge_buffer_append_text(&put, "{\"collection\":\"c\",\"id\":\"a\",\"value\":{\"\":0");
     for (; put.size < bytes; members++)
         kedge_buffer_append_format(&put, ",\"%07zu\":{\"text\":\"a cell of a table\"}", members);
     kedge_buffer_append_text(&put, "}}");
     run(tx, "kedge.put", kedge_buffer_bytes(&put));
-    double whole_us = merge_us(tx, overlay, "merge-whole", members, WHOLE_MERGES);
-    double us = merge_us(tx, overlay, "kedge.merge", members, MERGES);
     kedge_buffer_free(&put);
+    return members;
+}
+
+static bench_row edit_row(const char *name, edit_kind kind, size_t bytes)
+{
+    const kedge_allocator *memory = &kedge_allocator_default;
+    kedge_registry *registry = NULL;
+    kedge_tx *tx = NULL, *first = NULL;
+    kedge_error error = {0};
+    kedge_overlay *overlay = kedge_overlay_new(memory), *above = kedge_overlay_new(memory);
+    kedge_overlay_view view = {overlay, kedge_state_reader_empty};
+    bench_check(kedge_registry_new(memory, NULL, 0, &registry, &error), &error, "registry");
+    bench_check(kedge_tx_new(memory, registry, overlay, kedge_state_reader_empty, &tx, &error),
+                &error, "transaction");
+    bench_check(kedge_tx_new(memory, registry, above, kedge_overlay_reader(&view), &first, &error),
+                &error, "transaction");
+    size_t members = put_table(tx, bytes);
+    double first_us = edit_us(first, above, kind, members, FIRST_EDITS, true);
+    double us = edit_us(tx, overlay, kind, members, EDITS, false);
+    kedge_tx_free(first);
     kedge_tx_free(tx);
+    kedge_overlay_free(above);
     kedge_overlay_free(overlay);
     kedge_registry_free(registry);
     return (bench_row){.name = name,
                        .value = us,
                        .unit = "us CPU",
-                       .floor = whole_us,
-                       .ratio = whole_us / us,
-                       .target = MERGE_US,
+                       .floor = first_us,
+                       .ratio = first_us / us,
+                       .target = EDIT_US,
                        .target_is_ceiling = true};
+}
+
+static size_t edit_rows(bench_row *rows)
+{
+    size_t count = 0;
+    rows[count++] = edit_row("a merge into 64 KiB, beside the first of a push", MERGE, 64 << 10);
+    rows[count++] = edit_row("a merge into 512 KiB, beside the first", MERGE, 512 << 10);
+    rows[count++] = edit_row("a merge into 4 MiB, beside the first", MERGE, 4 << 20);
+    rows[count++] = edit_row("a JSON Patch of 64 KiB, beside the first", PATCH, 64 << 10);
+    rows[count++] = edit_row("a JSON Patch of 512 KiB, beside the first", PATCH, 512 << 10);
+    rows[count++] = edit_row("a JSON Patch of 4 MiB, beside the first", PATCH, 4 << 20);
+    rows[count++] = edit_row("an edit of a text in 64 KiB, beside the first", TEXT, 64 << 10);
+    rows[count++] = edit_row("an edit of a text in 512 KiB, beside the first", TEXT, 512 << 10);
+    rows[count++] = edit_row("an edit of a text in 4 MiB, beside the first", TEXT, 4 << 20);
+    rows[count++] = edit_row("a restore in 64 KiB, beside the first", RESTORE, 64 << 10);
+    rows[count++] = edit_row("a restore in 512 KiB, beside the first", RESTORE, 512 << 10);
+    rows[count++] = edit_row("a restore in 4 MiB, beside the first", RESTORE, 4 << 20);
+    return count;
 }
 
 size_t bench_mutators(bench_row *rows)
@@ -151,8 +206,5 @@ size_t bench_mutators(bench_row *rows)
                           .unit = "lines",
                           .target = MOST_LINES,
                           .target_is_ceiling = true};
-    rows[1] = merge_row("a merge into 64 KiB, beside one of the whole text", 64 << 10);
-    rows[2] = merge_row("a merge into 512 KiB, beside one of the whole text", 512 << 10);
-    rows[3] = merge_row("a merge into 4 MiB, beside one of the whole text", 4 << 20);
-    return 4;
+    return 1 + edit_rows(rows + 1);
 }
