@@ -313,6 +313,58 @@ static void test_many_edits_of_one_item_are_one_version_however_large_it_is(void
     world_check(world);
 }
 
+static void add_edit_of_any_kind(int64_t id, const char *item, int value)
+{
+    static const char *const names[] = {"kedge.merge", "kedge.patch", "kedge.text",
+                                        "kedge.restore"};
+    char args[256], key[64];
+    snprintf(key, sizeof key, "\"collection\":\"items\",\"id\":\"%s\"", item);
+    switch (value % 4) {
+    case 0:
+        snprintf(args, sizeof args, "{%s,\"patch\":{\"m\":%d}}", key, value);
+        break;
+    case 1:
+        snprintf(args, sizeof args,
+                 value == 1 ? "{%s,\"patch\":[{\"op\":\"add\",\"path\":\"/l\",\"value\":[%d]}]}"
+                            : "{%s,\"patch\":[{\"op\":\"add\",\"path\":\"/l/-\",\"value\":%d}]}",
+                 key, value);
+        break;
+    case 2:
+        snprintf(args, sizeof args, "{%s,\"base\":\"\",\"path\":\"/s\",\"text\":\"w%d\"}", key,
+                 value);
+        break;
+    default:
+        snprintf(args, sizeof args,
+                 "{\"changes\":[{%s,\"expected\":%d,\"path\":\"/m\",\"value\":%d}]}", key,
+                 value - 3, value);
+    }
+    push_add_call(&builder, "c1", id, names[value % 4], args);
+}
+
+static void test_edits_of_every_kind_are_the_same_in_one_push_and_one_by_one(void **state)
+{
+    enum { EDITS = 12 };
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    put_very_large(world, 1, "a");
+    put_very_large(world, 2, "b");
+    push_begin(&builder);
+    for (int i = 0; i < EDITS; i++)
+        add_edit_of_any_kind(3 + i, "a", i);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(world_head(world), 3);
+    for (int i = 0; i < EDITS; i++) {
+        push_begin(&builder);
+        add_edit_of_any_kind(3 + EDITS + i, "b", i);
+        assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    }
+    assert_int_equal(world_head(world), 3 + EDITS);
+    static const char start[] = "{\"l\":[1,5,9],\"m\":11,\"s\":\"w2 w6 w10\",\"t\":\"xxx";
+    assert_memory_equal(world_value(world, "a"), start, sizeof start - 1);
+    assert_memory_equal(world_value(world, "b"), start, sizeof start - 1);
+    world_check(world);
+}
+
 static void test_a_version_changes_four_mebibytes_besides_one_item(void **state)
 {
     test_world *world = *state;
@@ -389,6 +441,7 @@ int main(void)
         OVER_ALL(test_a_client_belongs_to_its_first_user_and_group),
         OVER_ALL(test_a_timestamp_beyond_what_json_holds_is_cut),
         OVER_BOTH(test_many_edits_of_one_item_are_one_version_however_large_it_is),
+        OVER_BOTH(test_edits_of_every_kind_are_the_same_in_one_push_and_one_by_one),
         OVER_BOTH(test_a_version_changes_four_mebibytes_besides_one_item),
         OVER_ALL(test_a_mutation_that_reads_a_lost_body_is_rejected_and_a_put_heals),
         OVER_BOTH(test_a_project_that_does_not_exist_is_not_found),
