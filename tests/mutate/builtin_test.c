@@ -308,6 +308,34 @@ static void test_memory_that_runs_out_is_never_a_rejection(void **state)
 
 #define edits(test) cmocka_unit_test_setup_teardown(test, tx_fixture_set_up, tx_fixture_tear_down)
 
+/* An import takes any JSON. */
+static void test_an_item_that_is_not_canonical_below_is_edited_and_then_is(void **state)
+{
+    static const struct {
+        const char *name, *args, *edited;
+    } edits[] = {
+        {"kedge.patch", "\"patch\":[{\"op\":\"remove\",\"path\":\"/b/0\"}]",
+         "{\"a\":\"t\",\"b\":[2,{}]}"},
+        {"kedge.text", "\"path\":\"/a\",\"base\":\"t\",\"text\":\"u\"",
+         "{\"a\":\"u\",\"b\":[1,2,{}]}"},
+        {"kedge.restore", "\"path\":\"/b/1\",\"expected\":2,\"value\":3",
+         "{\"a\":\"t\",\"b\":[1,3,{}]}"},
+    };
+    tx_fixture *fixture = *state;
+    for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
+        char id[] = {(char)('1' + i), '\0'}, args[200], key[64];
+        kedge_bytes raw = KEDGE_BYTES(" {\"b\": [1, 2.0, { }],\n\"a\" : \"t\"} ");
+        assert_int_equal(
+            kedge_overlay_put(fixture->below, KEDGE_BYTES("notes"), kedge_bytes_of(id), raw, NULL),
+            KEDGE_OK);
+        snprintf(key, sizeof key, "\"collection\":\"notes\",\"id\":\"%s\"", id);
+        snprintf(args, sizeof args, i == 2 ? "{\"changes\":[{%s,%s}]}" : "{%s,%s}", key,
+                 edits[i].args);
+        assert_int_equal(tx_fixture_run(fixture, edits[i].name, args), KEDGE_OK);
+        assert_string_equal(tx_fixture_item(fixture, "notes", id), edits[i].edited);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +353,7 @@ int main(void)
         edits(test_an_unknown_member_is_named_and_a_long_one_is_cut),
         edits(test_a_patch_that_doubles_its_item_ends_at_the_budget),
         edits(test_a_read_that_fails_is_never_a_rejection),
+        edits(test_an_item_that_is_not_canonical_below_is_edited_and_then_is),
         cmocka_unit_test(test_memory_that_runs_out_is_never_a_rejection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
