@@ -13,8 +13,12 @@ static int set_up(void **state)
     return 0;
 }
 
+static kedge_consumer *second; /* of a test that has one */
+
 static int tear_down(void **state)
 {
+    kedge_consumer_free(second);
+    second = NULL;
     queue_world_free(*state);
     return 0;
 }
@@ -357,7 +361,6 @@ static void put_elsewhere(queue_world *world, const char *organization, const ch
                      KEDGE_OK);
 }
 
-static kedge_consumer *second;
 static size_t received_by_second[3];
 
 static void let_second_work(test_world *base)
@@ -387,7 +390,6 @@ static void test_one_organization_never_has_all_consumers(void **state)
     assert_int_equal(received_by_second[2], 0); /* acme has the other consumer */
     assert_int_equal(kedge_consumer_round(second, 0, &received, &left, NULL), KEDGE_OK);
     assert_int_equal(received, 1);
-    kedge_consumer_free(second);
     check_empty(world);
 }
 
