@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define RUN_BYTES 2048 /* a run that is cut off ends behind so many */
+#define RUN_BYTES 1024 /* a run that is cut off ends behind so many */
 #define FANOUT    32   /* of a branch */
 
 static const kedge_bytes none = {NULL, 0};
@@ -185,15 +185,15 @@ void kedge_json_nodes_add_text(kedge_json_nodes *list, kedge_bytes container)
     if (count > 0) kedge_json_nodes_add(list, kedge_json_new_run(allocator, brackets, run, count));
 }
 
-void kedge_json_nodes_add_piece(kedge_json_nodes *list, kedge_bytes container)
+void kedge_json_nodes_add_piece(kedge_json_nodes *list, kedge_bytes container, size_t count)
 {
     kedge_bytes members = {container.data + 1, container.size - 2};
     if (members.size > KEDGE_JSON_RUN_BYTES_MAX)
         kedge_json_nodes_add_text(list, container);
-    else if (members.size > 0)
-        kedge_json_nodes_add(list,
-                             kedge_json_new_run(list->allocator, kedge_json_brackets(container),
-                                                members, kedge_json_members_count(container)));
+    else if (count > 0)
+        kedge_json_nodes_add(
+            list,
+            kedge_json_new_run(list->allocator, kedge_json_brackets(container), members, count));
 }
 
 void kedge_json_nodes_add_above(kedge_json_nodes *list, kedge_json_nodes *level)

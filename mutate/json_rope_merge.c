@@ -52,7 +52,8 @@ static void add_merged(merging *work, kedge_bytes target, kedge_bytes part, kedg
         out->no_memory = true;
         return;
     }
-    kedge_json_nodes_add_piece(out, kedge_buffer_bytes(&work->text));
+    kedge_bytes text = kedge_buffer_bytes(&work->text);
+    kedge_json_nodes_add_piece(out, text, kedge_json_members_count(text));
 }
 
 /* The patch has the member itself next. */

@@ -5,7 +5,7 @@
 #include "mutate/json_members.h"
 #include "mutate/json_rope.h"
 
-#define KEDGE_JSON_RUN_BYTES_MAX 4096 /* of a run that a change leaves in one piece */
+#define KEDGE_JSON_RUN_BYTES_MAX 2048 /* of a run that a change leaves in one piece */
 
 /*   VALUE   5, "text", {…}     a value as text
  *   OPEN    { TREE }, [ TREE ] a container: its children in a B-tree
@@ -71,8 +71,8 @@ typedef struct kedge_json_nodes {
 void kedge_json_nodes_add(kedge_json_nodes *list, kedge_json_rope *node);
 /* Adds the children of a container, in runs. */
 void kedge_json_nodes_add_text(kedge_json_nodes *list, kedge_bytes container);
-/* The same of one that is no longer than a run may be, as one run; or none when it is empty. */
-void kedge_json_nodes_add_piece(kedge_json_nodes *list, kedge_bytes container);
+/* The same of one with so many children, which is one run when it is no longer than that may be. */
+void kedge_json_nodes_add_piece(kedge_json_nodes *list, kedge_bytes container, size_t count);
 /* Adds branches over the nodes of `level`, which is freed: as few as can be, of about one size. */
 void kedge_json_nodes_add_above(kedge_json_nodes *list, kedge_json_nodes *level);
 /* Makes an OPEN of the nodes and frees the list. NULL: no memory. */

@@ -185,10 +185,10 @@ static void append_member(changing *work, kedge_bytes key)
     append_value(work);
 }
 
-static void add_text(changing *work, kedge_json_nodes *out)
+static void add_text(changing *work, size_t count, kedge_json_nodes *out)
 {
     if (kedge_buffer_status(&work->text, NULL) == KEDGE_OK)
-        kedge_json_nodes_add_piece(out, kedge_buffer_bytes(&work->text));
+        kedge_json_nodes_add_piece(out, kedge_buffer_bytes(&work->text), count);
     else
         out->no_memory = true;
 }
@@ -203,7 +203,7 @@ static void add_child(changing *work, kedge_bytes key, kedge_json_nodes *out)
         kedge_buffer_append_byte(&work->text, work->brackets[0]);
         append_member(work, key);
         kedge_buffer_append_byte(&work->text, work->brackets[1]);
-        add_text(work, out);
+        add_text(work, 1, out);
         return;
     }
     if (value->rope == NULL) {
@@ -338,8 +338,9 @@ static void change_node(changing *work, kedge_json_rope *node, size_t place, ked
     } else if (is_large(work)) {
         change_in_two(work, node, place, out);
     } else {
+        bool removal = is_last(work) && work->change->kind == KEDGE_JSON_REMOVE;
         write_changed(work, node->text, place);
-        add_text(work, out);
+        add_text(work, node->members + is_insertion(work) - removal, out);
     }
 }
 
