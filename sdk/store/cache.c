@@ -8,7 +8,7 @@ kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, k
     static const char sql[] =
         "SELECT client, lineage, version, lmid, revision, reflected_sequence, resyncing,"
         " item_rows, item_sum, base_rows, base_sum,"
-        " checksum = " KEDGE_CACHE_META_CHECKSUM " FROM meta";
+        " checksum = {cache_meta#} FROM meta";
     sqlite3_stmt *row;
     kedge_status status = kedge_store_db_take(db, sql, &row, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(db, row, error);
@@ -69,7 +69,7 @@ kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedg
 {
     static const char sql[] = "SELECT version, lineage, lmid, client, lost, complete, item_rows,"
                               " item_sum, outcome_rows, outcome_sum,"
-                              " checksum = " KEDGE_STAGING_CHECKSUM " FROM staging";
+                              " checksum = {staging#} FROM staging";
     sqlite3_stmt *row;
     kedge_status status = kedge_store_db_take(db, sql, &row, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(db, row, error);
@@ -98,12 +98,12 @@ kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedg
 
 /* The statements of one table. All have the key in ?1 and ?2. */
 typedef struct keyed_table {
-    const char *name;
-    int64_t kind;
-    const char *find;   /* id, value, checksum */
-    const char *insert; /* ?3 value, ?4 checksum; does not change an existing row */
-    const char *update; /* likewise */
-    const char *remove;
+    char name[12];
+    int kind;
+    char find[80];   /* id, value, checksum */
+    char insert[72]; /* ?3 value, ?4 checksum; does not change an existing row */
+    char update[84]; /* likewise */
+    char remove[60];
 } keyed_table;
 
 #define KEYED_TABLE(table, number)                                                                 \

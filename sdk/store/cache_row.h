@@ -8,7 +8,8 @@
 #include "sdk/store/database.h"
 
 /* The kinds of rows. `staged_item` becomes `item` by a rename, so the two share a kind. The
- * checksums on disk include the kind, so a number must never get another meaning. */
+ * checksums on disk include the kind, so a number must never get another meaning. The checksum that
+ * a row should have is in statements a piece (pieces.c). */
 #define KEDGE_ROW_ITEM           101
 #define KEDGE_ROW_BASE           102
 #define KEDGE_ROW_CACHE_META     103
@@ -19,29 +20,6 @@
 /* The number in the text of an SQL statement. */
 #define KEDGE_SQL_NUMBER(number)      KEDGE_SQL_NUMBER_TEXT(number)
 #define KEDGE_SQL_NUMBER_TEXT(number) #number
-
-/* The checksum that a row should have, of the columns that are on disk. */
-#define KEDGE_ITEM_CHECKSUM                                                                        \
-    "kedge_checksum(" KEDGE_SQL_NUMBER(KEDGE_ROW_ITEM) ", collection, id, value)"
-#define KEDGE_BASE_CHECKSUM                                                                        \
-    "kedge_checksum(" KEDGE_SQL_NUMBER(KEDGE_ROW_BASE) ", collection, id, value)"
-#define KEDGE_CACHE_META_CHECKSUM                                                                  \
-    "kedge_checksum(" KEDGE_SQL_NUMBER(                                                            \
-        KEDGE_ROW_CACHE_META) ", only, client, lineage, version,"                                  \
-                              " lmid, revision, reflected_sequence, resyncing, organization, "     \
-                              "project, item_rows, item_sum,"                                      \
-                              " base_rows, base_sum)"
-#define KEDGE_STAGING_CHECKSUM                                                                     \
-    "kedge_checksum(" KEDGE_SQL_NUMBER(                                                            \
-        KEDGE_ROW_STAGING) ", only, version, lineage, lmid,"                                       \
-                           " client, lost, complete, after, item_rows, item_sum, outcome_rows, "   \
-                           "outcome_sum)"
-#define KEDGE_STAGED_OUTCOME_CHECKSUM                                                              \
-    "kedge_checksum(" KEDGE_SQL_NUMBER(KEDGE_ROW_STAGED_OUTCOME) ", id, version, digest,"          \
-                                                                 " decision, code, message)"
-
-#define KEDGE_CHANGE_CHECKSUM                                                                      \
-    "kedge_checksum(" KEDGE_SQL_NUMBER(KEDGE_ROW_CHANGE) ", number, writer, by, changes)"
 
 /* How many rows a table has, and the sum of their checksums. */
 typedef struct kedge_row_total {

@@ -85,9 +85,8 @@ static void tell_row(kedge_store *store, sqlite3_stmt *row)
 
 kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error)
 {
-    static const char sql[] =
-        "SELECT number, writer, by, changes, checksum = " KEDGE_CHANGE_CHECKSUM
-        " FROM change WHERE number > ?1 ORDER BY number";
+    static const char sql[] = "SELECT number, writer, by, changes, checksum = {change#} FROM "
+                              "change WHERE number > ?1 ORDER BY number";
     sqlite3_stmt *rows;
     kedge_status status = kedge_store_db_take(&store->cache, sql, &rows, error);
     if (status != KEDGE_OK) return status;

@@ -6,6 +6,7 @@
 #include "common/checksum.h"
 #include "common/error.h"
 #include "sdk/store/cache_row.h"
+#include "sdk/store/pieces.h"
 #include <string.h>
 #include <sys/stat.h>
 
@@ -160,7 +161,10 @@ kedge_status kedge_store_db_fail(kedge_store_db *db, int code, const char *doing
 
 kedge_status kedge_store_db_execute(kedge_store_db *db, const char *sql, kedge_error *error)
 {
-    int code = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+    char *whole;
+    int code = kedge_pieces_put(sql, &whole);
+    if (code == SQLITE_OK) code = sqlite3_exec(db->handle, whole ? whole : sql, NULL, NULL, NULL);
+    sqlite3_free(whole);
     if (code == SQLITE_OK) return KEDGE_OK;
     return kedge_store_db_fail(db, code, "running a statement", error);
 }
@@ -234,7 +238,12 @@ static kedge_status prepare(kedge_store_db *db, const char *sql, sqlite3_stmt **
     if (db->statement_count == KEDGE_STORE_STATEMENTS)
         return kedge_fail(error, KEDGE_INTERNAL, "too-many-statements",
                           "%s: over %d kept statements", db->name, KEDGE_STORE_STATEMENTS);
-    int code = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    char *whole;
+    int code = kedge_pieces_put(sql, &whole);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v3(db->handle, whole ? whole : sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                  statement, NULL);
+    sqlite3_free(whole);
     /* Our SQL is right and the layout was checked, so this is a damaged schema. */
     if (code == SQLITE_ERROR) code = SQLITE_CORRUPT;
     if (code != SQLITE_OK) return kedge_store_db_fail(db, code, "preparing a statement", error);

@@ -37,12 +37,10 @@ static kedge_status from_tail_to_inbox(kedge_store *store, const char *client,
                                        kedge_error *error)
 {
     static const char show[] =
-        "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS
-        ", checksum) SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM
-        " FROM (SELECT sequence, client, id, uid, digest, name, args, timestamp, origin_client,"
-        " origin_id, ?5 AS version, ?6 AS code, ?7 AS message, 0 AS state, ?4 AS decided_ms"
+        "INSERT OR IGNORE INTO {sealed rejected} (SELECT {edit}, ?5 AS version, ?6 AS code,"
+        " ?7 AS message, 0 AS state, ?4 AS decided_ms"
         " FROM confirmed WHERE client = ?1 AND id = ?2 AND digest = ?3"
-        " AND checksum = " KEDGE_CONFIRMED_CHECKSUM ")";
+        " AND checksum = {confirmed#})";
     static const char forget[] =
         "DELETE FROM confirmed WHERE client = ?1 AND id = ?2 AND digest = ?3";
     kedge_status status = run_for(store, show, client, outcome, moved, error);
@@ -55,12 +53,9 @@ static kedge_status from_inbox_to_tail(kedge_store *store, const char *client,
                                        kedge_error *error)
 {
     static const char keep[] =
-        "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS
-        ", checksum) SELECT " KEDGE_CONFIRMED_COLUMNS ", " KEDGE_CONFIRMED_CHECKSUM
-        " FROM (SELECT *, ?4 AS confirmed_ms FROM rejected"
+        "INSERT INTO {sealed confirmed} (SELECT *, ?4 AS confirmed_ms FROM rejected"
         " WHERE client = ?1 AND id = ?2 AND digest = ?3 AND state IN (0, 4)"
-        " AND checksum = " KEDGE_REJECTED_CHECKSUM
-        " AND sequence NOT IN (SELECT sequence FROM pending))";
+        " AND checksum = {rejected#} AND sequence NOT IN (SELECT sequence FROM pending))";
     static const char forget[] =
         "DELETE FROM rejected WHERE client = ?1 AND id = ?2 AND digest = ?3 AND state IN (0, 4)"
         " AND sequence NOT IN (SELECT sequence FROM pending)";

@@ -122,8 +122,8 @@ kedge_status kedge_declared_read(kedge_store_db *outbox, kedge_declared *declare
                                  kedge_error *error)
 {
     static const char sql[] =
-        "SELECT name, collection, paths, checksum IS " KEDGE_DECLARED_CHECKSUM
-        ", ordinal FROM declared ORDER BY ordinal LIMIT " KEDGE_SQL_NUMBER(KEDGE_LIMIT_INDEXES);
+        "SELECT name, collection, paths, checksum IS {declared#}, ordinal FROM declared ORDER BY "
+        "ordinal LIMIT " KEDGE_SQL_NUMBER(KEDGE_LIMIT_INDEXES);
     sqlite3_stmt *cursor;
     declared->count = 0;
     kedge_status status = kedge_store_db_take(outbox, sql, &cursor, error);
@@ -145,8 +145,8 @@ kedge_status kedge_declared_read(kedge_store_db *outbox, kedge_declared *declare
 kedge_status kedge_declared_add(kedge_store_db *outbox, const kedge_declared_index *index,
                                 kedge_error *error)
 {
-    static const char sql[] = "INSERT INTO declared(" KEDGE_DECLARED_COLUMNS
-                              ", checksum) VALUES(?1, ?2, ?3, kedge_checksum(7, ?1, ?2, ?3))";
+    static const char sql[] = "INSERT INTO declared({declared}, checksum) VALUES(?1, ?2, ?3, "
+                              "kedge_checksum(7, ?1, ?2, ?3))";
     sqlite3_stmt *insert;
     kedge_status status = kedge_store_db_take(outbox, sql, &insert, error);
     if (status != KEDGE_OK) return status;
@@ -169,6 +169,6 @@ kedge_status kedge_declared_remove(kedge_store_db *outbox, const char *name, ked
 /* The app declares it again, or its queries read the whole collection as before. */
 kedge_status kedge_declared_heal(kedge_store_db *outbox, kedge_error *error)
 {
-    static const char sql[] = "DELETE FROM declared WHERE checksum IS NOT " KEDGE_DECLARED_CHECKSUM;
+    static const char sql[] = "DELETE FROM declared WHERE checksum IS NOT {declared#}";
     return kedge_store_db_execute(outbox, sql, error);
 }

@@ -17,7 +17,7 @@ kedge_status kedge_doubt_any(kedge_store_db *db, const kedge_cache_meta *cache, 
                              kedge_error *error)
 {
     static const char sql[] = "SELECT 1 FROM pending WHERE withheld <> 0 AND withheld > 1"
-                              " AND NOT " KEDGE_PENDING_IS_COVERED " LIMIT 1";
+                              " AND NOT {covered} LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;

@@ -55,8 +55,8 @@ static void copy_call(const kedge_store *store, kedge_bytes row_name, kedge_byte
 kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
                               kedge_buffer *args, kedge_error *error)
 {
-    static const char sql[] = "SELECT name, args, state, checksum = " KEDGE_REJECTED_CHECKSUM
-                              " FROM rejected WHERE sequence = ?1 AND state IN (0, 3)";
+    static const char sql[] = "SELECT name, args, state, checksum = {rejected#} FROM rejected "
+                              "WHERE sequence = ?1 AND state IN (0, 3)";
     sqlite3_stmt *find;
     bool pending;
     kedge_status status = is_pending(store, sequence, &pending, error);
@@ -76,8 +76,7 @@ kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer
 
 kedge_status kedge_inbox_seal(kedge_store *store, int64_t sequence, kedge_error *error)
 {
-    static const char sql[] =
-        "UPDATE rejected SET checksum = " KEDGE_REJECTED_CHECKSUM " WHERE sequence = ?1";
+    static const char sql[] = "UPDATE rejected SET checksum = {rejected#} WHERE sequence = ?1";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *update;
     kedge_status status = kedge_store_db_take(db, sql, &update, error);
@@ -138,8 +137,8 @@ kedge_status kedge_inbox_set_remade(kedge_store *store, int64_t row, int64_t fir
 
 kedge_status kedge_inbox_follow(kedge_store_db *db, int64_t *sequence, kedge_error *error)
 {
-    static const char sql[] = "SELECT CAST(args AS INTEGER), checksum = " KEDGE_REJECTED_CHECKSUM
-                              " FROM rejected WHERE sequence = ?1 AND state = 5";
+    static const char sql[] = "SELECT CAST(args AS INTEGER), checksum = {rejected#} FROM rejected "
+                              "WHERE sequence = ?1 AND state = 5";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
@@ -158,7 +157,7 @@ kedge_status kedge_inbox_follow(kedge_store_db *db, int64_t *sequence, kedge_err
 static kedge_status check_shown(kedge_store *store, int64_t sequence, kedge_error *error)
 {
     static const char sql[] =
-        "SELECT state, checksum = " KEDGE_REJECTED_CHECKSUM " FROM rejected WHERE sequence = ?1";
+        "SELECT state, checksum = {rejected#} FROM rejected WHERE sequence = ?1";
     sqlite3_stmt *find;
     bool pending;
     kedge_status status = is_pending(store, sequence, &pending, error);

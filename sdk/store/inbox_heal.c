@@ -67,11 +67,9 @@ kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
 }
 
 #define INSERT_ENTRY(otherwise)                                                                    \
-    "INSERT OR " otherwise " INTO rejected(" KEDGE_REJECTED_COLUMNS                                \
-    ", checksum) SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM                      \
-    " FROM (SELECT ?1 AS sequence, ?2 AS client, ?3 AS id, NULL AS uid, NULL AS digest,"           \
-    " ?4 AS name, ?5 AS args, ?6 AS timestamp, NULL AS origin_client, NULL AS origin_id,"          \
-    " 0 AS version, 'damaged' AS code, ?7 AS message, 3 AS state, ?6 AS decided_ms)"
+    "INSERT OR " otherwise " INTO {sealed rejected} (SELECT ?1 AS sequence, ?2 AS client,"         \
+    " ?3 AS id, ?4 AS name, ?5 AS args, ?6 AS timestamp, {no_origin}, 0 AS version,"               \
+    " 'damaged' AS code, ?7 AS message, 3 AS state, ?6 AS decided_ms)"
 
 static kedge_status insert_entry(kedge_outbox_healing *heal, const kedge_inbox_entry *entry,
                                  kedge_error *error)
@@ -177,42 +175,22 @@ static kedge_status delete_closed(kedge_outbox_healing *heal, kedge_error *error
 {
     static const char sql[] =
         "DELETE FROM rejected WHERE ((state IN (1, 2) AND args = '')"
-        " OR (state = 5 AND args GLOB '[1-9]*')) AND checksum IS NOT " KEDGE_REJECTED_CHECKSUM;
+        " OR (state = 5 AND args GLOB '[1-9]*')) AND checksum IS NOT {rejected#}";
     kedge_store_db *db = &heal->store->outbox;
     kedge_status status = kedge_store_db_execute(db, sql, error);
     if (status == KEDGE_OK && sqlite3_changes(db->handle) > 0) heal->changed = true;
     return status;
 }
 
-/* What leads from the first attempt of a client-only edit to the newest one. */
-#define ATTEMPTS_OF(table, condition, checksum)                                                    \
-    "SELECT sequence AS newest, CASE WHEN json_valid(args) THEN args ->> '$.made.sequence' END"    \
-    " AS first FROM " table " WHERE name = '" KEDGE_APPLY_MUTATOR "' AND " condition               \
-    " AND checksum = " checksum
-#define LEADS                                                                                      \
-    "(SELECT first, max(newest) AS newest FROM (" ATTEMPTS_OF(                                     \
-        "pending", "covered_version IS NULL",                                                      \
-        KEDGE_PENDING_CHECKSUM) " UNION ALL " ATTEMPTS_OF("rejected", "state IN (0, 4)",           \
-                                                          KEDGE_REJECTED_CHECKSUM) ") WHERE "      \
-                                                                                   "typeof(first)" \
-                                                                                   " = 'integer' " \
-                                                                                   "AND first "    \
-                                                                                   "BETWEEN 1 "    \
-                                                                                   "AND newest - " \
-                                                                                   "1 GROUP BY "   \
-                                                                                   "first)"
-
 kedge_status kedge_inbox_make_leads(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char drop[] = "DELETE FROM rejected WHERE checksum IS NOT " KEDGE_REJECTED_CHECKSUM
-                               " AND sequence IN (SELECT first FROM " LEADS ")";
+    static const char drop[] = "DELETE FROM rejected WHERE checksum IS NOT {rejected#} AND "
+                               "sequence IN (SELECT first FROM {leads})";
     static const char lead[] =
-        "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS ", checksum)"
-        " SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM " FROM (SELECT"
-        " first AS sequence, '' AS client, 0 AS id, NULL AS uid, NULL AS digest,"
+        "INSERT OR IGNORE INTO {sealed rejected} (SELECT first AS sequence, '' AS client, 0 AS id,"
         " '" KEDGE_APPLY_MUTATOR "' AS name, CAST(newest AS TEXT) AS args, ?1 AS timestamp,"
-        " NULL AS origin_client, NULL AS origin_id, 0 AS version, '" KEDGE_APPLY_CONFLICT
-        "' AS code, '' AS message, 5 AS state, ?1 AS decided_ms FROM " LEADS ")";
+        " {no_origin}, 0 AS version, '" KEDGE_APPLY_CONFLICT "' AS code, '' AS message,"
+        " 5 AS state, ?1 AS decided_ms FROM {leads})";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *insert;
     kedge_status status = kedge_store_db_execute(db, drop, error);
@@ -227,7 +205,7 @@ kedge_status kedge_inbox_make_leads(kedge_outbox_healing *heal, kedge_error *err
 static kedge_status heal_leads(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char any[] = "SELECT EXISTS(SELECT 1 FROM rejected WHERE checksum IS"
-                              " NOT " KEDGE_REJECTED_CHECKSUM ")";
+                              " NOT {rejected#})";
     int64_t damaged = 0;
     kedge_status status = kedge_store_db_number(&heal->store->outbox, any, &damaged, error);
     if (status != KEDGE_OK || (damaged == 0 && !heal->totals_wrong)) return status;
@@ -239,7 +217,7 @@ static kedge_status next_damaged(kedge_outbox_healing *heal, int64_t *key, kedge
                                  kedge_error *error)
 {
     static const char sql[] = "SELECT sequence, name, args FROM rejected WHERE checksum IS"
-                              " NOT " KEDGE_REJECTED_CHECKSUM " LIMIT 1";
+                              " NOT {rejected#} LIMIT 1";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);

@@ -79,7 +79,7 @@ static kedge_status write_statistics(kedge_store_db *db, const char *name, kedge
 static kedge_status check_rows(kedge_store_db *db, const char *collection, kedge_error *error)
 {
     static const char sql[] =
-        "SELECT count(*) FROM item WHERE collection = ?1 AND checksum IS NOT " KEDGE_ITEM_CHECKSUM;
+        "SELECT count(*) FROM item WHERE collection = ?1 AND checksum IS NOT {item#}";
     sqlite3_stmt *count;
     kedge_status status = kedge_store_db_take(db, sql, &count, error);
     if (status != KEDGE_OK) return status;

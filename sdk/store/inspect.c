@@ -203,9 +203,8 @@ static kedge_status count_listed(kedge_inspect *inspect, const kedge_cache_meta 
 static kedge_status count_edits(kedge_inspect *inspect, const kedge_cache_meta *cache, counts *out,
                                 kedge_error *error)
 {
-    static const char pending[] =
-        "SELECT (SELECT count(*) FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED
-        ") + (SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_WAITS ")";
+    static const char pending[] = "SELECT (SELECT count(*) FROM pending WHERE NOT {covered}) + "
+                                  "(SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_WAITS ")";
     static const char rejected[] = "SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_SHOWS;
     kedge_status status = count_listed(inspect, cache, pending, &out->pending, error);
     if (status == KEDGE_OK) status = count_listed(inspect, cache, rejected, &out->rejected, error);

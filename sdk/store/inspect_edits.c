@@ -78,8 +78,8 @@ kedge_status kedge_inspect_pending(kedge_inspect *inspect, kedge_inspect_sink si
     static const char sql[] =
         "SELECT sequence, client, id, name, args, timestamp,"
         " (origin_client IS NOT NULL OR withheld OR client <> ?4 OR id <= ?5), withheld"
-        " FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED
-        " UNION ALL SELECT sequence, client, id, name, args, timestamp, 1, 0 FROM rejected "
+        " FROM pending WHERE NOT {covered} UNION ALL SELECT sequence, client, id, name, args, "
+        "timestamp, 1, 0 FROM rejected "
         "WHERE " KEDGE_INBOX_WAITS " ORDER BY sequence";
     return put_list(inspect, sql, true, sink, error);
 }

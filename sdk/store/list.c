@@ -19,14 +19,12 @@ struct kedge_mutation_list {
 static const char PENDING[] =
     "SELECT sequence, timestamp, name, args, '', '',"
     " (origin_client IS NOT NULL OR withheld OR client <> ?4 OR id <= ?5),"
-    " checksum = " KEDGE_PENDING_CHECKSUM
-    ", withheld FROM pending WHERE NOT " KEDGE_PENDING_IS_COVERED
-    " UNION ALL SELECT sequence, timestamp, name, args, '', '', 1,"
-    " checksum = " KEDGE_REJECTED_CHECKSUM ", 0 FROM rejected WHERE " KEDGE_INBOX_WAITS
-    " ORDER BY sequence";
+    " checksum = {pending#}, withheld FROM pending WHERE NOT {covered} UNION ALL SELECT sequence, "
+    "timestamp, name, args, '', '', 1,"
+    " checksum = {rejected#}, 0 FROM rejected WHERE " KEDGE_INBOX_WAITS " ORDER BY sequence";
 static const char REJECTED[] =
-    "SELECT sequence, timestamp, name, args, code, message, 1, checksum = " KEDGE_REJECTED_CHECKSUM
-    ", 0 FROM rejected WHERE " KEDGE_INBOX_SHOWS " ORDER BY sequence";
+    "SELECT sequence, timestamp, name, args, code, message, 1, checksum = {rejected#}, 0 FROM "
+    "rejected WHERE " KEDGE_INBOX_SHOWS " ORDER BY sequence";
 
 static kedge_status prepare(kedge_mutation_list *list, const char *sql, kedge_error *error)
 {

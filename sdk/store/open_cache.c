@@ -74,7 +74,7 @@ static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error
 {
     static const char insert[] =
         "INSERT INTO meta VALUES(1, '', '', 0, 0, -1, 0, ?1, ?2, ?3, 0, 0, 0, 0, 0)";
-    static const char seal[] = "UPDATE meta SET checksum = " KEDGE_CACHE_META_CHECKSUM;
+    static const char seal[] = "UPDATE meta SET checksum = {cache_meta#}";
     static const char registry[] = "INSERT INTO registry VALUES(1, ?1)";
     kedge_store_db *db = &store->cache;
     sqlite3_stmt *statement;

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define ROW            KEDGE_PENDING_COLUMNS ", checksum, checksum = " KEDGE_PENDING_CHECKSUM
+#define ROW            "{pending}, checksum, checksum = {pending#}"
 #define COVERED_COLUMN 14 /* behind ROW */
 #define META_COPIES    2
 
@@ -43,10 +43,8 @@ static bool read_meta(sqlite3_stmt *row, kedge_outbox_meta *meta)
  * kedge_store_db_take a missing column is a damaged schema. */
 static kedge_status take_copies(kedge_store_db *db, sqlite3_stmt **row, kedge_error *error)
 {
-    static const char sql[] =
-        "SELECT " KEDGE_OUTBOX_META_COLUMNS ", checksum = " KEDGE_OUTBOX_META_CHECKSUM " FROM meta";
-    static const char older[] = "SELECT " KEDGE_OUTBOX_META_COLUMNS_3
-                                ", 0, checksum = " KEDGE_OUTBOX_META_CHECKSUM_3 " FROM meta";
+    static const char sql[] = "SELECT {outbox_meta}, checksum = {outbox_meta#} FROM meta";
+    static const char older[] = "SELECT {outbox_meta_3}, 0, checksum = {outbox_meta_3#} FROM meta";
     kedge_error why = {0};
     kedge_status status = kedge_store_db_take(db, sql, row, &why);
     if (status == KEDGE_CORRUPT) return kedge_store_db_take(db, older, row, error);
@@ -101,13 +99,11 @@ static void bind_meta(kedge_store_db *db, sqlite3_stmt *statement, const kedge_o
     kedge_store_bind_integer(db, statement, 16, meta->rejected_rows);
 }
 
-#define META_VALUES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16"
-
 kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta *meta,
                                      kedge_error *error)
 {
-    static const char sql[] = "UPDATE meta SET (" KEDGE_OUTBOX_META_COLUMNS
-                              ", checksum) = (" META_VALUES ", kedge_checksum(5, " META_VALUES "))";
+    static const char sql[] =
+        "UPDATE meta SET ({outbox_meta}, checksum) = ({?16}, kedge_checksum(5, {?16}))";
     sqlite3_stmt *update;
     kedge_status status = kedge_store_db_take(db, sql, &update, error);
     if (status != KEDGE_OK) return status;
@@ -119,9 +115,9 @@ kedge_status kedge_outbox_meta_make(kedge_store_db *db, const kedge_outbox_meta 
                                     kedge_error *error)
 {
     static const char clear[] = "DELETE FROM meta";
-    static const char sql[] = "INSERT INTO meta(copy, " KEDGE_OUTBOX_META_COLUMNS
-                              ", checksum) SELECT column1, " META_VALUES
-                              ", kedge_checksum(5, " META_VALUES ") FROM (VALUES(1), (2))";
+    static const char sql[] =
+        "INSERT INTO meta(copy, {outbox_meta}, checksum) SELECT column1, {?16},"
+        " kedge_checksum(5, {?16}) FROM (VALUES(1), (2))";
     sqlite3_stmt *insert;
     kedge_status status = kedge_store_db_execute(db, clear, error);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &insert, error);
@@ -234,8 +230,7 @@ kedge_status kedge_outbox_cursor_next_any(kedge_store_db *db, sqlite3_stmt *curs
 kedge_status kedge_outbox_cursor_open(kedge_store_db *db, const kedge_cache_meta *cache,
                                       sqlite3_stmt **cursor, kedge_error *error)
 {
-    static const char sql[] =
-        "SELECT " ROW ", " KEDGE_PENDING_IS_COVERED " FROM pending ORDER BY sequence";
+    static const char sql[] = "SELECT " ROW ", {covered} FROM pending ORDER BY sequence";
     kedge_status status = kedge_store_db_take(db, sql, cursor, error);
     if (status == KEDGE_OK) bind_coverage(db, *cursor, cache);
     return status;
@@ -305,9 +300,8 @@ static int64_t checksum_of(const kedge_pending *row)
 kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row,
                                  kedge_outbox_meta *meta, kedge_error *error)
 {
-    static const char sql[] =
-        "INSERT INTO pending(" KEDGE_PENDING_COLUMNS
-        ", checksum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, NULL, ?11, ?12)";
+    static const char sql[] = "INSERT INTO pending({pending}, checksum) VALUES(?1, ?2, ?3, ?4, ?5, "
+                              "?6, ?7, ?8, ?9, ?10, NULL, ?11, ?12)";
     sqlite3_stmt *insert;
     int64_t checksum = checksum_of(row);
     kedge_status status = kedge_store_db_take(db, sql, &insert, error);
@@ -336,8 +330,7 @@ kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row,
 
 kedge_status kedge_outbox_seal(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
-    static const char sql[] =
-        "UPDATE pending SET checksum = " KEDGE_PENDING_CHECKSUM " WHERE sequence = ?1";
+    static const char sql[] = "UPDATE pending SET checksum = {pending#} WHERE sequence = ?1";
     sqlite3_stmt *update;
     kedge_status status = kedge_store_db_take(db, sql, &update, error);
     if (status != KEDGE_OK) return status;
@@ -347,8 +340,7 @@ kedge_status kedge_outbox_seal(kedge_store_db *db, int64_t sequence, kedge_error
 
 kedge_status kedge_outbox_seal_all(kedge_store_db *db, kedge_error *error)
 {
-    return kedge_store_db_execute(db, "UPDATE pending SET checksum = " KEDGE_PENDING_CHECKSUM,
-                                  error);
+    return kedge_store_db_execute(db, "UPDATE pending SET checksum = {pending#}", error);
 }
 
 kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *meta,
@@ -392,7 +384,7 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
 kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,
                                       kedge_error *error)
 {
-    static const char sql[] = "SELECT 1 FROM pending WHERE " KEDGE_PENDING_COVERED_ROWS " LIMIT 1";
+    static const char sql[] = "SELECT 1 FROM pending WHERE {covered_rows} LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;

@@ -344,7 +344,7 @@ static kedge_status set_all_aside(kedge_outbox_healing *heal, int64_t gone, kedg
 static kedge_status find_old_rows(kedge_outbox_healing *heal, const kedge_outbox_meta *counted,
                                   bool *old, kedge_error *error)
 {
-    static const char sql[] = "SELECT coalesce(sum(" KEDGE_PENDING_CHECKSUM "), 0) FROM pending";
+    static const char sql[] = "SELECT coalesce(sum({pending#}), 0) FROM pending";
     int64_t sum = 0;
     *old = heal->found_rows != counted->pending_rows;
     if (*old || heal->found_sum == counted->pending_sum) return KEDGE_OK;
@@ -399,10 +399,10 @@ static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
 static kedge_status ask_decided(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char *const newest[] = {
-        "SELECT sequence, client, id FROM confirmed WHERE checksum = " KEDGE_CONFIRMED_CHECKSUM
-        " ORDER BY ordinal DESC LIMIT 1",
+        "SELECT sequence, client, id FROM confirmed WHERE checksum = {confirmed#} ORDER BY ordinal "
+        "DESC LIMIT 1",
         "SELECT sequence, client, id FROM rejected WHERE code <> 'damaged' AND checksum ="
-        " " KEDGE_REJECTED_CHECKSUM " ORDER BY sequence DESC LIMIT 1"};
+        " {rejected#} ORDER BY sequence DESC LIMIT 1"};
     kedge_store_db *db = &heal->store->outbox;
     for (size_t i = 0; i < sizeof newest / sizeof newest[0]; i++) {
         sqlite3_stmt *find;

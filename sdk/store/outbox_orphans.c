@@ -45,8 +45,8 @@ static void mark(kedge_outbox_healing *heal, size_t *at, int64_t sequence, bool 
 kedge_status kedge_outbox_find_decided(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char sql[] =
-        "SELECT sequence, 0 FROM confirmed WHERE checksum = " KEDGE_CONFIRMED_CHECKSUM
-        " UNION ALL SELECT sequence, state = 3 FROM rejected ORDER BY sequence";
+        "SELECT sequence, 0 FROM confirmed WHERE checksum = {confirmed#} UNION ALL SELECT "
+        "sequence, state = 3 FROM rejected ORDER BY sequence";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *elsewhere;
     size_t at = 0;

@@ -74,8 +74,7 @@ static kedge_status state_of(kedge_store *store, int64_t sequence,
  * that of another edit. */
 static kedge_status check_entry(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
-    static const char sql[] =
-        "SELECT checksum = " KEDGE_REJECTED_CHECKSUM " FROM rejected WHERE sequence = ?1";
+    static const char sql[] = "SELECT checksum = {rejected#} FROM rejected WHERE sequence = ?1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
@@ -91,11 +90,8 @@ kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
                                  const kedge_wire_outcome *outcome, bool again, kedge_error *error)
 {
     static const char sql[] =
-        "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS ", checksum)"
-        " SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM " FROM (SELECT sequence,"
-        " client, id, uid, digest, name, args, timestamp,"
-        " origin_client, origin_id, ?2 AS version, ?3 AS code, ?4 AS message, ?6 AS state,"
-        " ?5 AS decided_ms FROM pending WHERE sequence = ?1)";
+        "INSERT OR IGNORE INTO {sealed rejected} (SELECT {edit}, ?2 AS version, ?3 AS code,"
+        " ?4 AS message, ?6 AS state, ?5 AS decided_ms FROM pending WHERE sequence = ?1)";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *insert;
     int state = KEDGE_INBOX_SHOWN;
@@ -130,8 +126,8 @@ static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error
 {
     static const char sql[] =
         "SELECT ordinal, (SELECT rows FROM totals WHERE name = 'confirmed'"
-        " AND checksum = " KEDGE_TOTALS_CHECKSUM "), id, confirmed_ms, length(CAST(args AS BLOB)),"
-        " client, checksum = " KEDGE_CONFIRMED_CHECKSUM " FROM confirmed ORDER BY ordinal LIMIT 1";
+        " AND checksum = {totals#}), id, confirmed_ms, length(CAST(args AS BLOB)),"
+        " client, checksum = {confirmed#} FROM confirmed ORDER BY ordinal LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
@@ -212,8 +208,8 @@ static kedge_status count_covered(kedge_store_db *db, const kedge_cache_meta *ca
         "SELECT count(*), coalesce(sum(checksum & 4294967295), 0), coalesce(sum(CASE WHEN sequence "
         "IN"
         " (SELECT sequence FROM rejected) THEN 0 ELSE length(CAST(args AS BLOB)) END), 0),"
-        " min(CASE WHEN checksum = " KEDGE_PENDING_CHECKSUM " THEN NULL ELSE sequence END)"
-        " FROM pending WHERE " KEDGE_PENDING_COVERED_ROWS;
+        " min(CASE WHEN checksum = {pending#} THEN NULL ELSE sequence END)"
+        " FROM pending WHERE {covered_rows}";
     sqlite3_stmt *sum;
     kedge_status status = kedge_store_db_take(db, sql, &sum, error);
     if (status != KEDGE_OK) return status;
@@ -236,11 +232,9 @@ kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cac
                                  kedge_error *error)
 {
     static const char keep[] =
-        "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS
-        ", checksum) SELECT " KEDGE_CONFIRMED_COLUMNS ", " KEDGE_CONFIRMED_CHECKSUM
-        " FROM (SELECT *, ?4 AS confirmed_ms FROM pending WHERE " KEDGE_PENDING_COVERED_ROWS
-        " AND sequence NOT IN (SELECT sequence FROM rejected)) ORDER BY sequence";
-    static const char delete_covered[] = "DELETE FROM pending WHERE " KEDGE_PENDING_COVERED_ROWS;
+        "INSERT INTO {sealed confirmed} (SELECT *, ?4 AS confirmed_ms FROM pending WHERE"
+        " {covered_rows} AND sequence NOT IN (SELECT sequence FROM rejected)) ORDER BY sequence";
+    static const char delete_covered[] = "DELETE FROM pending WHERE {covered_rows}";
     kedge_status status = count_covered(db, cache, meta, error);
     if (status == KEDGE_OK) status = run_covered(db, keep, cache, now_ms, error);
     if (status == KEDGE_OK) status = run_covered(db, delete_covered, cache, now_ms, error);

@@ -26,7 +26,7 @@ static kedge_status count_waiting(kedge_store_db *db, const kedge_outbox_meta *o
     return KEDGE_OK;
 }
 
-/* `sql` gives as many counts, with the parameters of KEDGE_PENDING_IS_COVERED. */
+/* `sql` gives as many counts, with the parameters of the piece {covered}. */
 static kedge_status count_rows(kedge_store_db *db, const char *sql, const kedge_cache_meta *cache,
                                int64_t *counts, int count, kedge_error *error)
 {
@@ -49,7 +49,7 @@ static kedge_status lower_to_tail(kedge_store_db *db, const kedge_outbox_meta *o
                                   int64_t *lowest, kedge_error *error)
 {
     static const char sql[] = "SELECT min(id) FROM confirmed WHERE client = ?1"
-                              " AND checksum = " KEDGE_CONFIRMED_CHECKSUM;
+                              " AND checksum = {confirmed#}";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
     if (status != KEDGE_OK) return status;
@@ -87,8 +87,7 @@ enum { SHOWN, WAITING, INBOX_COUNTS };
 /* Both in one pass: each row is read with its args. */
 static const char INBOX[] =
     "SELECT total(" KEDGE_INBOX_SHOWS "), total(" KEDGE_INBOX_WAITS ") FROM rejected";
-static const char WITHHELD[] =
-    "SELECT count(*) FROM pending WHERE withheld <> 0 AND NOT " KEDGE_PENDING_IS_COVERED;
+static const char WITHHELD[] = "SELECT count(*) FROM pending WHERE withheld <> 0 AND NOT {covered}";
 
 static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cache_db,
                                   kedge_store_position *position, kedge_error *error)

@@ -147,8 +147,8 @@ kedge_status kedge_store_lower_to_decided(kedge_store *store, const kedge_store_
 {
     static const char sql[] =
         "SELECT coalesce(min(id), 0) FROM (SELECT id FROM confirmed WHERE client = ?1"
-        " AND checksum = " KEDGE_CONFIRMED_CHECKSUM " UNION ALL SELECT id FROM rejected"
-        " WHERE client = ?1 AND state IN (0, 4) AND checksum = " KEDGE_REJECTED_CHECKSUM ")";
+        " AND checksum = {confirmed#} UNION ALL SELECT id FROM rejected"
+        " WHERE client = ?1 AND state IN (0, 4) AND checksum = {rejected#})";
     kedge_store_reader *reader;
     sqlite3_stmt *find;
     if (at->version > 0 || at->highest_id == 0) return KEDGE_OK;

@@ -313,8 +313,8 @@ kedge_status kedge_store_query_open(kedge_store *store, kedge_bytes sql, kedge_b
 static kedge_status look_for_damage(kedge_query *query, kedge_error *error)
 {
     static const char sql[] =
-        "SELECT collection, id FROM main.item WHERE checksum <> " KEDGE_ITEM_CHECKSUM
-        " OR typeof(collection) || typeof(id) || typeof(value) <> 'texttexttext' LIMIT 1";
+        "SELECT collection, id FROM main.item WHERE checksum <> {item#} OR typeof(collection) || "
+        "typeof(id) || typeof(value) <> 'texttexttext' LIMIT 1";
     kedge_store_db *db = &query->reader->cache;
     const char *message = sqlite3_errmsg(db->handle);
     sqlite3_stmt *find;

@@ -27,10 +27,9 @@ typedef struct conflict {
 static kedge_status next_conflict(kedge_store *store, int64_t behind, conflict *found,
                                   kedge_error *error)
 {
-    static const char sql[] =
-        "SELECT sequence, timestamp, args, checksum = " KEDGE_REJECTED_CHECKSUM
-        " FROM rejected WHERE state = 4 AND sequence > ?1"
-        " ORDER BY sequence LIMIT 1";
+    static const char sql[] = "SELECT sequence, timestamp, args, checksum = {rejected#} FROM "
+                              "rejected WHERE state = 4 AND sequence > ?1"
+                              " ORDER BY sequence LIMIT 1";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);

@@ -180,10 +180,8 @@ static bool is_closed(sqlite3_stmt *row)
 
 static kedge_status save_inbox(repair *all, kedge_error *error)
 {
-    static const char sql[] =
-        "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS
-        ", checksum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-        " kedge_checksum(2, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15))";
+    static const char sql[] = "INSERT OR IGNORE INTO rejected({rejected}, checksum)"
+                              " VALUES({?15}, kedge_checksum(2, {?15}))";
     int64_t key = 0;
     sqlite3_stmt *row;
     kedge_status status = KEDGE_OK;
@@ -206,9 +204,8 @@ static kedge_status save_inbox(repair *all, kedge_error *error)
 /* A damaged row of the tail counts as missing. */
 static kedge_status save_tail(repair *all, kedge_error *error)
 {
-    static const char sql[] = "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS
-                              ", checksum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-                              " kedge_checksum(3, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11))";
+    static const char sql[] =
+        "INSERT INTO confirmed({confirmed}, checksum) VALUES({?11}, kedge_checksum(3, {?11}))";
     kedge_buffer *decided = &all->made.decided;
     int64_t key = 0;
     sqlite3_stmt *row;
@@ -231,8 +228,7 @@ static kedge_status save_tail(repair *all, kedge_error *error)
 /* Returns how many rows the table had, or -1 when `totals` is damaged. */
 static int64_t read_total(repair *all, const char *sql)
 {
-    static const char damaged[] =
-        "SELECT count(*) FROM totals WHERE checksum IS NOT " KEDGE_TOTALS_CHECKSUM;
+    static const char damaged[] = "SELECT count(*) FROM totals WHERE checksum IS NOT {totals#}";
     int64_t wrong = 0, rows = 0;
     if (kedge_store_db_number(&all->old, damaged, &wrong, NULL) != KEDGE_OK || wrong > 0 ||
         kedge_store_db_number(&all->old, sql, &rows, NULL) != KEDGE_OK)
@@ -278,8 +274,8 @@ static kedge_status mark_old_client(repair *all, kedge_error *error)
 
 static kedge_status save_trimmed(repair *all, kedge_error *error)
 {
-    static const char sql[] = "INSERT INTO trimmed(" KEDGE_TRIMMED_COLUMNS
-                              ", checksum) VALUES(?1, ?2, kedge_checksum(4, ?1, ?2))";
+    static const char sql[] =
+        "INSERT INTO trimmed({trimmed}, checksum) VALUES(?1, ?2, kedge_checksum(4, ?1, ?2))";
     int64_t key = 0;
     sqlite3_stmt *row;
     kedge_status status = KEDGE_OK;
@@ -292,8 +288,8 @@ static kedge_status save_trimmed(repair *all, kedge_error *error)
 
 static kedge_status save_declared(repair *all, kedge_error *error)
 {
-    static const char sql[] = "INSERT INTO declared(" KEDGE_DECLARED_COLUMNS
-                              ", checksum) VALUES(?1, ?2, ?3, kedge_checksum(7, ?1, ?2, ?3))";
+    static const char sql[] = "INSERT INTO declared({declared}, checksum) VALUES(?1, ?2, ?3, "
+                              "kedge_checksum(7, ?1, ?2, ?3))";
     int64_t key = 0;
     sqlite3_stmt *row;
     kedge_status status = KEDGE_OK;
@@ -342,7 +338,7 @@ static kedge_status save_rows(repair *all, kedge_error *error)
 static void ask_cache(repair *all, const kedge_repair_files *files)
 {
     static const char sql[] = "SELECT organization, project FROM meta"
-                              " WHERE checksum = " KEDGE_CACHE_META_CHECKSUM;
+                              " WHERE checksum = {cache_meta#}";
     kedge_outbox_meta *meta = &all->made.meta;
     char names[2][KEDGE_LIMIT_NAME_BYTES + 1];
     kedge_store_db cache;

@@ -159,9 +159,8 @@ static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_p
 /* A no-op may have replaced an edit that was damaged on the disk, and the tail has this edit: the
  * edit replaces the no-op again. */
 #define RECALL(from)                                                                               \
-    "INSERT OR REPLACE INTO pending(" KEDGE_PENDING_COLUMNS                                        \
-    ", checksum) SELECT " KEDGE_PENDING_COLUMNS ", " KEDGE_PENDING_CHECKSUM                        \
-    " FROM (SELECT *, NULL AS covered_version, 0 AS withheld FROM " from ")"
+    "INSERT OR REPLACE INTO {sealed pending} (SELECT *, NULL AS covered_version, 0 AS withheld "   \
+    "FROM " from ")"
 
 /* The rest of the tail of the old client is then the tail of an earlier client. */
 static kedge_status count_unrecovered(kedge_store *store, rotation *work, kedge_error *error)
@@ -192,17 +191,14 @@ static kedge_status run_tail(kedge_store *store, const rotation *work, const cha
 static kedge_status set_tail_aside(kedge_store *store, kedge_outbox_meta *meta, kedge_error *error)
 {
     static const char show[] =
-        "INSERT OR IGNORE INTO rejected(" KEDGE_REJECTED_COLUMNS
-        ", checksum) SELECT " KEDGE_REJECTED_COLUMNS ", " KEDGE_REJECTED_CHECKSUM
-        " FROM (SELECT sequence, '' AS client, 0 AS id, NULL AS uid, NULL AS digest, '' AS name,"
-        " CASE WHEN json_valid(args) THEN args ELSE 'null' END AS args, 0 AS timestamp,"
-        " NULL AS origin_client, NULL AS origin_id, 0 AS version, 'damaged' AS code,"
+        "INSERT OR IGNORE INTO {sealed rejected} (SELECT sequence, '' AS client, 0 AS id,"
+        " '' AS name, CASE WHEN json_valid(args) THEN args ELSE 'null' END AS args, 0 AS timestamp,"
+        " {no_origin}, 0 AS version, 'damaged' AS code,"
         " 'this edit was damaged on the disk, and the restored server may lack it' AS message,"
         " 3 AS state, ?2 AS decided_ms FROM confirmed"
-        " WHERE checksum IS NOT " KEDGE_CONFIRMED_CHECKSUM " AND typeof(sequence) = 'integer'"
+        " WHERE checksum IS NOT {confirmed#} AND typeof(sequence) = 'integer'"
         " AND sequence BETWEEN 1 AND ?1 AND sequence NOT IN (SELECT sequence FROM pending))";
-    static const char forget[] =
-        "DELETE FROM confirmed WHERE checksum IS NOT " KEDGE_CONFIRMED_CHECKSUM;
+    static const char forget[] = "DELETE FROM confirmed WHERE checksum IS NOT {confirmed#}";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_take(db, show, &statement, error);
@@ -276,7 +272,7 @@ static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
         "pending)"};
     static const char damaged[] =
         "SELECT coalesce(min(sequence), 0) FROM rejected WHERE checksum IS"
-        " NOT " KEDGE_REJECTED_CHECKSUM;
+        " NOT {rejected#}";
     sqlite3_stmt *statement;
     int64_t sequence = 0;
     kedge_status status = kedge_store_db_number(&store->outbox, damaged, &sequence, error);

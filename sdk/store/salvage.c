@@ -12,16 +12,11 @@
     "SELECT " key ", " columns ", checksum IS " checksum " FROM " name " WHERE " key               \
     " > ?1 ORDER BY " key " LIMIT 1"
 
-const char kedge_salvage_pending[] =
-    TABLE("pending", "sequence", KEDGE_PENDING_COLUMNS, KEDGE_PENDING_CHECKSUM);
-const char kedge_salvage_rejected[] =
-    TABLE("rejected", "sequence", KEDGE_REJECTED_COLUMNS, KEDGE_REJECTED_CHECKSUM);
-const char kedge_salvage_confirmed[] =
-    TABLE("confirmed", "ordinal", KEDGE_CONFIRMED_COLUMNS, KEDGE_CONFIRMED_CHECKSUM);
-const char kedge_salvage_trimmed[] =
-    TABLE("trimmed", "ordinal", KEDGE_TRIMMED_COLUMNS, KEDGE_TRIMMED_CHECKSUM);
-const char kedge_salvage_declared[] =
-    TABLE("declared", "ordinal", KEDGE_DECLARED_COLUMNS, KEDGE_DECLARED_CHECKSUM);
+const char kedge_salvage_pending[] = TABLE("pending", "sequence", "{pending}", "{pending#}");
+const char kedge_salvage_rejected[] = TABLE("rejected", "sequence", "{rejected}", "{rejected#}");
+const char kedge_salvage_confirmed[] = TABLE("confirmed", "ordinal", "{confirmed}", "{confirmed#}");
+const char kedge_salvage_trimmed[] = TABLE("trimmed", "ordinal", "{trimmed}", "{trimmed#}");
+const char kedge_salvage_declared[] = TABLE("declared", "ordinal", "{declared}", "{declared#}");
 
 static kedge_status read_behind(kedge_store_db *db, const char *table, int64_t key,
                                 sqlite3_stmt **row)

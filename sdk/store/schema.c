@@ -16,21 +16,13 @@
 
 /* ---- outbox.db, layout 6 ---- */
 
-#define OUTBOX_META_3_COLUMNS                                                                      \
-    "CREATE TABLE meta("                                                                           \
-    " copy INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, highest_id INTEGER,"                \
-    " last_sequence INTEGER, sent_through INTEGER, revision INTEGER, unrecovered INTEGER,"         \
-    " trimmed_through INTEGER, tail_bytes INTEGER, settled_version INTEGER, settled_lineage TEXT," \
-    " ask_settled INTEGER, pending_rows INTEGER, pending_sum INTEGER, organization TEXT,"          \
-    " project TEXT"
-#define OUTBOX_META_3 OUTBOX_META_3_COLUMNS ");"
-#define OUTBOX_META   OUTBOX_META_3_COLUMNS ", rejected_rows INTEGER);"
+#define OUTBOX_META_3 "CREATE TABLE meta({meta_types});"
+#define OUTBOX_META   "CREATE TABLE meta({meta_types}, rejected_rows INTEGER);"
 
 #define OUTBOX_PENDING                                                                             \
     "CREATE TABLE pending("                                                                        \
-    " sequence INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, id INTEGER, uid BLOB,"          \
-    " digest BLOB, name TEXT, args TEXT, timestamp INTEGER, origin_client TEXT,"                   \
-    " origin_id INTEGER, covered_version INTEGER, withheld INTEGER);"                              \
+    " sequence INTEGER PRIMARY KEY, checksum INTEGER, {edit_types}, covered_version INTEGER,"      \
+    " withheld INTEGER);"                                                                          \
     "CREATE INDEX pending_covered ON pending(covered_version) WHERE covered_version IS NOT "       \
     "NULL;" OUTBOX_PENDING_WITHHELD
 
@@ -40,36 +32,21 @@
 
 #define OUTBOX_REJECTED                                                                            \
     "CREATE TABLE rejected("                                                                       \
-    " sequence INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, id INTEGER, uid BLOB,"          \
-    " digest BLOB, name TEXT, args TEXT, timestamp INTEGER, origin_client TEXT,"                   \
-    " origin_id INTEGER, version INTEGER, code TEXT, message TEXT, state INTEGER, decided_ms "     \
-    "INTEGER);"
+    " sequence INTEGER PRIMARY KEY, checksum INTEGER, {edit_types}, version INTEGER, code TEXT,"   \
+    " message TEXT, state INTEGER, decided_ms INTEGER);"
 
 #define OUTBOX_CONFIRMED                                                                           \
     "CREATE TABLE confirmed("                                                                      \
-    " ordinal INTEGER PRIMARY KEY, checksum INTEGER, sequence INTEGER, client TEXT, id INTEGER,"   \
-    " uid BLOB, digest BLOB, name TEXT, args TEXT, timestamp INTEGER, origin_client TEXT,"         \
-    " origin_id INTEGER, confirmed_ms INTEGER);"
+    " ordinal INTEGER PRIMARY KEY, checksum INTEGER, sequence INTEGER, {edit_types},"              \
+    " confirmed_ms INTEGER);"
 
 #define OUTBOX_TRIMMED                                                                             \
     "CREATE TABLE trimmed("                                                                        \
     " ordinal INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, through INTEGER);"
 
-#define COUNTED(table, when, event, rows_change, sum_change)                                       \
-    "CREATE TRIGGER " table "_" when " AFTER " event " ON " table " BEGIN"                         \
-    " UPDATE totals SET rows = rows + " rows_change ", sum = sum + " sum_change ","                \
-    " checksum = kedge_checksum(6, name, rows + " rows_change ", sum + " sum_change ")"            \
-    " WHERE name = '" table "'; END;"
-#define TOTALS_OF(table)                                                                           \
-    "INSERT INTO totals(name, rows, sum, checksum) VALUES('" table                                 \
-    "', 0, 0, kedge_checksum(6, '" table                                                           \
-    "', 0, 0));" COUNTED(table, "in", "INSERT", "1", "new.checksum")                               \
-        COUNTED(table, "out", "DELETE", "-1", "-old.checksum")                                     \
-            COUNTED(table, "anew", "UPDATE OF checksum", "0", "new.checksum - old.checksum")
-
 #define OUTBOX_TOTALS                                                                              \
     "CREATE TABLE totals(name TEXT PRIMARY KEY, checksum INTEGER, rows INTEGER, sum INTEGER)"      \
-    " WITHOUT ROWID;" TOTALS_OF("rejected") TOTALS_OF("confirmed") TOTALS_OF("trimmed")
+    " WITHOUT ROWID;{totals_of rejected}{totals_of confirmed}{totals_of trimmed}"
 
 /* The indexes that the app has declared. Nothing counts these rows: without one, queries are slower
  * and show the same. */
@@ -87,10 +64,10 @@ static const kedge_schema_table OUTBOX_TABLES[] = {
 
 /* What layout 2 adds to layout 1. */
 static const char *const OUTBOX_LAYOUT_2[] = {
-    "ALTER TABLE rejected ADD COLUMN uid BLOB;"
-    "ALTER TABLE rejected ADD COLUMN digest BLOB;"
-    "ALTER TABLE rejected ADD COLUMN origin_client TEXT;"
-    "ALTER TABLE rejected ADD COLUMN origin_id INTEGER;"
+    "{add rejected} uid BLOB;"
+    "{add rejected} digest BLOB;"
+    "{add rejected} origin_client TEXT;"
+    "{add rejected} origin_id INTEGER;"
     "CREATE TABLE trimmed("
     " ordinal INTEGER PRIMARY KEY, client TEXT NOT NULL UNIQUE, through INTEGER NOT NULL);",
     NULL};
@@ -109,17 +86,13 @@ static const char *const OUTBOX_LAYOUT_3[] = {
     OUTBOX_CONFIRMED,
     OUTBOX_TRIMMED,
     OUTBOX_TOTALS,
-    "INSERT INTO pending(" KEDGE_PENDING_COLUMNS ", checksum) SELECT " KEDGE_PENDING_COLUMNS
-    ", " KEDGE_PENDING_CHECKSUM " FROM (SELECT *, 0 AS withheld FROM old_pending);"
-    "INSERT INTO rejected(" KEDGE_REJECTED_COLUMNS ", checksum) SELECT " KEDGE_REJECTED_COLUMNS
-    ", " KEDGE_REJECTED_CHECKSUM " FROM old_rejected;"
-    "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS ", checksum) SELECT " KEDGE_CONFIRMED_COLUMNS
-    ", " KEDGE_CONFIRMED_CHECKSUM " FROM old_confirmed ORDER BY ordinal;"
-    "INSERT INTO trimmed(" KEDGE_TRIMMED_COLUMNS ", checksum) SELECT " KEDGE_TRIMMED_COLUMNS
-    ", " KEDGE_TRIMMED_CHECKSUM " FROM old_trimmed ORDER BY ordinal;"
-    "INSERT INTO meta(copy, " KEDGE_OUTBOX_META_COLUMNS_3 ", checksum)"
-    " SELECT column1, " KEDGE_OUTBOX_META_COLUMNS_3 ", " KEDGE_OUTBOX_META_CHECKSUM_3
-    " FROM (VALUES(1), (2)), (SELECT *, 0 AS ask_settled,"
+    "INSERT INTO {sealed pending} (SELECT *, 0 AS withheld FROM old_pending);"
+    "INSERT INTO {sealed rejected} old_rejected;"
+    "INSERT INTO {sealed confirmed} old_confirmed ORDER BY ordinal;"
+    "INSERT INTO {sealed trimmed} old_trimmed ORDER BY ordinal;"
+    "INSERT INTO meta(copy, {outbox_meta_3}, checksum)"
+    " SELECT column1, {outbox_meta_3}, {outbox_meta_3#} FROM (VALUES(1), (2)),"
+    " (SELECT *, 0 AS ask_settled,"
     " (SELECT count(*) FROM pending) AS pending_rows,"
     " (SELECT coalesce(sum(checksum), 0) FROM pending) AS pending_sum FROM old_meta);"
     "DROP TABLE old_meta; DROP TABLE old_pending; DROP TABLE old_rejected;"
@@ -135,10 +108,10 @@ static const char *const OUTBOX_LAYOUT_5[] = {OUTBOX_DECLARED, NULL};
 
 /* Layout 6 has the number of rows of `rejected` in meta. A damaged copy stays damaged. */
 static const char *const OUTBOX_LAYOUT_6[] = {
-    "ALTER TABLE meta ADD COLUMN rejected_rows INTEGER;"
+    "{add meta} rejected_rows INTEGER;"
     "UPDATE meta SET rejected_rows = (SELECT count(*) FROM rejected)"
-    " WHERE checksum = " KEDGE_OUTBOX_META_CHECKSUM_3 ";"
-    "UPDATE meta SET checksum = " KEDGE_OUTBOX_META_CHECKSUM " WHERE rejected_rows IS NOT NULL;",
+    " WHERE checksum = {outbox_meta_3#};"
+    "UPDATE meta SET checksum = {outbox_meta#} WHERE rejected_rows IS NOT NULL;",
     NULL};
 
 static const kedge_schema_layout OUTBOX_LAYOUTS[] = {{1, NULL},
@@ -211,26 +184,26 @@ static const kedge_schema_table CACHE_TABLES[] = {
  * was being fetched are fetched again. */
 static const char *const CACHE_LAYOUT_2[] = {
     "DELETE FROM staging; DELETE FROM staged_item; DELETE FROM staged_outcome;"
-    "ALTER TABLE item ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE base ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE staged_item ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE staged_outcome ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE staging ADD COLUMN item_rows INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE staging ADD COLUMN item_sum INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE staging ADD COLUMN outcome_rows INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE staging ADD COLUMN outcome_sum INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE staging ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE meta ADD COLUMN item_rows INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE meta ADD COLUMN item_sum INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE meta ADD COLUMN base_rows INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE meta ADD COLUMN base_sum INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE meta ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;"
-    "UPDATE item SET checksum = " KEDGE_ITEM_CHECKSUM ";"
-    "UPDATE base SET checksum = " KEDGE_BASE_CHECKSUM ";"
+    "{add item} checksum {number};"
+    "{add base} checksum {number};"
+    "{add staged_item} checksum {number};"
+    "{add staged_outcome} checksum {number};"
+    "{add staging} item_rows {number};"
+    "{add staging} item_sum {number};"
+    "{add staging} outcome_rows {number};"
+    "{add staging} outcome_sum {number};"
+    "{add staging} checksum {number};"
+    "{add meta} item_rows {number};"
+    "{add meta} item_sum {number};"
+    "{add meta} base_rows {number};"
+    "{add meta} base_sum {number};"
+    "{add meta} checksum {number};"
+    "UPDATE item SET checksum = {item#};"
+    "UPDATE base SET checksum = {base#};"
     "UPDATE meta SET"
     " (item_rows, item_sum) = (SELECT count(*), ifnull(sum(checksum), 0) FROM item),"
     " (base_rows, base_sum) = (SELECT count(*), ifnull(sum(checksum), 0) FROM base);"
-    "UPDATE meta SET checksum = " KEDGE_CACHE_META_CHECKSUM,
+    "UPDATE meta SET checksum = {cache_meta#}",
     NULL};
 
 /* Layout 3 has changes for other processes. */
@@ -238,12 +211,12 @@ static const char *const CACHE_LAYOUT_3[] = {CACHE_CHANGE, NULL};
 
 /* Layout 4 has the columns by which queries check a row. */
 static const char *const CACHE_LAYOUT_4[] = {
-    "ALTER TABLE item ADD COLUMN own_collection TEXT AS (collection);"
-    "ALTER TABLE item ADD COLUMN own_id TEXT AS (id);"
-    "ALTER TABLE item ADD COLUMN own_value TEXT AS (value);"
-    "ALTER TABLE staged_item ADD COLUMN own_collection TEXT AS (collection);"
-    "ALTER TABLE staged_item ADD COLUMN own_id TEXT AS (id);"
-    "ALTER TABLE staged_item ADD COLUMN own_value TEXT AS (value)",
+    "{add item} own_collection TEXT AS (collection);"
+    "{add item} own_id TEXT AS (id);"
+    "{add item} own_value TEXT AS (value);"
+    "{add staged_item} own_collection TEXT AS (collection);"
+    "{add staged_item} own_id TEXT AS (id);"
+    "{add staged_item} own_value TEXT AS (value)",
     NULL};
 
 static const kedge_schema_layout CACHE_LAYOUTS[] = {

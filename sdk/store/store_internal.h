@@ -345,17 +345,6 @@ kedge_status kedge_outbox_meta_make(kedge_store_db *db, const kedge_outbox_meta 
 kedge_status kedge_outbox_meta_heal(kedge_store_db *db, kedge_error *error);
 
 /* ---- outbox.c, outbox_settle.c: the rows of `pending`, inside the caller's transaction ---- */
-/* The rule of store.h; ?1 is the cache's client, ?2 its lmid, ?3 its version. */
-#define KEDGE_PENDING_IS_COVERED                                                                   \
-    "(coalesce(client = ?1 AND id <= ?2, 0) OR coalesce(covered_version <= ?3, 0))"
-/* The same, in front of which only those rows are looked at that may be covered: since the ids of a
- * client rise with the sequences, the rows up to its first uncovered one, and those with a
- * covered_version. */
-#define KEDGE_PENDING_COVERED_ROWS                                                                 \
-    "(sequence IN (SELECT sequence FROM pending WHERE sequence < coalesce((SELECT sequence FROM"   \
-    " pending WHERE client = ?1 AND id > ?2 ORDER BY sequence LIMIT 1), 9223372036854775807)"      \
-    " UNION ALL SELECT sequence FROM pending WHERE covered_version IS NOT NULL)"                   \
-    " AND " KEDGE_PENDING_IS_COVERED ")"
 /* Opens a cursor over `pending` in order of sequence, without the rows that the cache covers. */
 kedge_status kedge_outbox_cursor_open(kedge_store_db *db, const kedge_cache_meta *cache,
                                       sqlite3_stmt **cursor, kedge_error *error);

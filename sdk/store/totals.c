@@ -17,11 +17,7 @@
 
 /* ---- the totals ---- */
 
-#define COUNT(table)                                                                               \
-    "SELECT '" table "' AS name, count(*) AS rows,"                                                \
-    " coalesce(sum(checksum & 4294967295), 0) AS sum FROM " table
-
-#define COUNTED COUNT("rejected") " UNION ALL " COUNT("confirmed") " UNION ALL " COUNT("trimmed")
+#define COUNTED "{counted rejected} UNION ALL {counted confirmed} UNION ALL {counted trimmed}"
 
 static kedge_status measure_tail(kedge_outbox_healing *heal, kedge_error *error)
 {
@@ -56,10 +52,9 @@ kedge_status kedge_tail_count_nowhere(kedge_store_db *db, const kedge_tail_mark 
 static kedge_status insert_unknown(kedge_store_db *db, int64_t now_ms, kedge_error *error)
 {
     static const char sql[] =
-        "INSERT INTO confirmed(" KEDGE_CONFIRMED_COLUMNS ", checksum) SELECT"
-        " " KEDGE_CONFIRMED_COLUMNS ", (" KEDGE_CONFIRMED_CHECKSUM " + 1) & 4294967295"
-        " FROM (SELECT NULL AS sequence, '' AS client, 0 AS id, NULL AS uid, NULL AS digest,"
-        " '' AS name, '' AS args, 0 AS timestamp, NULL AS origin_client, NULL AS origin_id,"
+        "INSERT INTO confirmed({confirmed}, checksum)"
+        " SELECT {confirmed}, ({confirmed#} + 1) & 4294967295 FROM (SELECT NULL AS sequence,"
+        " '' AS client, 0 AS id, '' AS name, '' AS args, 0 AS timestamp, {no_origin},"
         " ?1 AS confirmed_ms)";
     sqlite3_stmt *insert;
     kedge_status status = kedge_store_db_take(db, sql, &insert, error);
@@ -197,18 +192,15 @@ kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
 kedge_status kedge_outbox_count_rejected(kedge_store_db *db, kedge_outbox_meta *meta,
                                          kedge_error *error)
 {
-    static const char sql[] =
-        "SELECT coalesce((SELECT rows FROM totals WHERE name = 'rejected'"
-        " AND checksum = " KEDGE_TOTALS_CHECKSUM "), (SELECT count(*) FROM rejected))";
+    static const char sql[] = "SELECT coalesce((SELECT rows FROM totals WHERE name = 'rejected'"
+                              " AND checksum = {totals#}), (SELECT count(*) FROM rejected))";
     return kedge_store_db_number(db, sql, &meta->rejected_rows, error);
 }
 
 kedge_status kedge_totals_write(kedge_store_db *db, kedge_error *error)
 {
-    static const char sql[] =
-        "DELETE FROM totals;"
-        "INSERT INTO totals(" KEDGE_TOTALS_COLUMNS ", checksum) SELECT " KEDGE_TOTALS_COLUMNS
-        ", " KEDGE_TOTALS_CHECKSUM " FROM (" COUNTED ")";
+    static const char sql[] = "DELETE FROM totals;"
+                              "INSERT INTO {sealed totals} (" COUNTED ")";
     return kedge_store_db_execute(db, sql, error);
 }
 
@@ -247,8 +239,8 @@ kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t
 kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *marks,
                                 kedge_error *error)
 {
-    static const char sql[] = "SELECT client, through, checksum = " KEDGE_TRIMMED_CHECKSUM
-                              ", ordinal FROM trimmed ORDER BY ordinal";
+    static const char sql[] =
+        "SELECT client, through, checksum = {trimmed#}, ordinal FROM trimmed ORDER BY ordinal";
     sqlite3_stmt *cursor;
     marks->count = 0;
     kedge_status status = kedge_store_db_take(db, sql, &cursor, error);
@@ -285,8 +277,7 @@ static kedge_status run_mark(kedge_store_db *db, const char *sql, const char *cl
 
 static kedge_status seal(kedge_store_db *db, const char *client, kedge_error *error)
 {
-    static const char sql[] =
-        "UPDATE trimmed SET checksum = " KEDGE_TRIMMED_CHECKSUM " WHERE client = ?1";
+    static const char sql[] = "UPDATE trimmed SET checksum = {trimmed#} WHERE client = ?1";
     return run_mark(db, sql, client, 0, error);
 }
 
@@ -296,7 +287,7 @@ kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t 
 {
     static const char raise[] = "UPDATE trimmed SET through = max(through, ?2) WHERE client = ?1";
     static const char insert[] =
-        "INSERT INTO trimmed(" KEDGE_TRIMMED_COLUMNS ", checksum) SELECT ?1, ?2,"
+        "INSERT INTO trimmed({trimmed}, checksum) SELECT ?1, ?2,"
         " kedge_checksum(4, ?1, ?2) WHERE ?1 NOT IN (SELECT client FROM trimmed)";
     static const char bound[] = "DELETE FROM trimmed WHERE ordinal NOT IN"
                                 " (SELECT ordinal FROM trimmed ORDER BY ordinal DESC LIMIT ?1)";
@@ -354,7 +345,7 @@ kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_wire_cl
 /* It is not known how many mutations a damaged row stood for. */
 kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char sql[] = "DELETE FROM trimmed WHERE checksum IS NOT " KEDGE_TRIMMED_CHECKSUM;
+    static const char sql[] = "DELETE FROM trimmed WHERE checksum IS NOT {trimmed#}";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_take(db, sql, &statement, error);

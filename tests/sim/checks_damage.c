@@ -2,6 +2,7 @@
  * it, what is sent that nobody made, what never ends. */
 #include "common/json.h"
 #include "mutate/apply.h"
+#include "sdk/store/pieces.h"
 #include "sdk/store/store_internal.h"
 #include "tests/sim/files.h"
 #include "tests/sim/sim.h"
@@ -65,17 +66,20 @@ const char *sim_withheld_column(struct sqlite3 *outbox)
 
 void check_i21_shown_once(sim_client *client, const sim_version *at)
 {
-    char sql[512];
+    char sql[512], *whole;
     kedge_cache_meta cache;
-    sqlite3_stmt *cursor;
+    sqlite3_stmt *cursor = NULL;
     sqlite3 *outbox = client->store->outbox.handle;
     (void)snprintf(sql, sizeof sql,
                    "SELECT sequence, uid, digest, %s, origin_client, client, id FROM pending"
-                   " WHERE NOT " KEDGE_PENDING_IS_COVERED,
+                   " WHERE NOT {covered}",
                    sim_withheld_column(outbox));
     if (at == NULL || kedge_cache_meta_read(&client->store->cache, &cache, NULL) != KEDGE_OK ||
-        sqlite3_prepare_v2(outbox, sql, -1, &cursor, NULL) != SQLITE_OK)
+        kedge_pieces_put(sql, &whole) != SQLITE_OK)
         return;
+    (void)sqlite3_prepare_v2(outbox, whole, -1, &cursor, NULL);
+    sqlite3_free(whole);
+    if (cursor == NULL) return;
     /* What was read since may have found the cache damaged, and set it aside. */
     if (cache.version != at->number) {
         sqlite3_finalize(cursor);

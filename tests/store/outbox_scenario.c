@@ -143,7 +143,7 @@ int outbox_run_raw(const fixture *f, const char *sql)
 
 void outbox_make_layout_5(const char *folder)
 {
-    static const char sql[] = "UPDATE meta SET checksum = " KEDGE_OUTBOX_META_CHECKSUM_3 ";"
+    static const char sql[] = "UPDATE meta SET checksum = {outbox_meta_3#};"
                               "ALTER TABLE meta DROP COLUMN rejected_rows; PRAGMA user_version=5;"
                               "PRAGMA wal_checkpoint(TRUNCATE)";
     char path[256];

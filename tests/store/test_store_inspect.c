@@ -94,7 +94,7 @@ static void test_a_folder_with_an_index_is_sound_and_its_items_are_exported(void
 static void test_an_edit_that_is_about_to_be_made_again_is_pending(void **state)
 {
     static const char sql[] = "UPDATE rejected SET state = 4;"
-                              "UPDATE rejected SET checksum = " KEDGE_REJECTED_CHECKSUM;
+                              "UPDATE rejected SET checksum = {rejected#}";
     look *at = *state;
     fixture_mutate(&at->f, "refuse-over", "{\"id\":\"n\",\"limit\":5}");
     naive_server_edit(at->f.server, "add", "{\"id\":\"n\",\"by\":10}");
@@ -110,7 +110,7 @@ static void test_an_edit_that_is_about_to_be_made_again_is_pending(void **state)
 static void test_a_trace_goes_on_with_the_newest_attempt(void **state)
 {
     static const char sql[] = "UPDATE rejected SET state = 5, args = '2';"
-                              "UPDATE rejected SET checksum = " KEDGE_REJECTED_CHECKSUM;
+                              "UPDATE rejected SET checksum = {rejected#}";
     look *at = *state;
     fixture_mutate(&at->f, "refuse-over", "{\"id\":\"n\",\"limit\":5}");
     naive_server_edit(at->f.server, "add", "{\"id\":\"n\",\"by\":10}");

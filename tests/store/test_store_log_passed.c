@@ -308,9 +308,9 @@ static void set_in_cache(fixture *f, const char *value)
     char sql[400];
     (void)snprintf(sql, sizeof sql,
                    "UPDATE item SET value = '%s' WHERE id = 'n';"
-                   "UPDATE item SET checksum = " KEDGE_ITEM_CHECKSUM " WHERE id = 'n'",
+                   "UPDATE item SET checksum = {item#} WHERE id = 'n'",
                    value);
-    assert_int_equal(sqlite3_exec(f->store->cache.handle, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(kedge_store_db_execute(&f->store->cache, sql, NULL), KEDGE_OK);
     fixture_expect(f, "n", value);
 }
 

@@ -6,8 +6,8 @@
 #include "common/json.h"
 #include "wire/key.h"
 
-#define ITEM_COLUMNS "collection, id, value, checksum = " KEDGE_ITEM_CHECKSUM
-#define BASE_COLUMNS "collection, id, value, checksum = " KEDGE_BASE_CHECKSUM
+#define ITEM_COLUMNS "collection, id, value, checksum = {item#}"
+#define BASE_COLUMNS "collection, id, value, checksum = {base#}"
 
 /* The last column: a row that is read and checked, and left out. A damaged key of an item may be
  * that of a base row, which would hide the damage. */

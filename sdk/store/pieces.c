@@ -1,0 +1,171 @@
+/* The pieces of SQL, and how they are put into a statement.
+ *
+ * A piece is named in braces: {pending}. Its text may name pieces in turn. The name may be followed
+ * by an argument, which stands in the text where it has an @: {sealed pending}.
+ *
+ * Pieces for a table tell how its rows are sealed (outbox_rows.h, cache_row.h). {pending} is the
+ * columns over which the checksum of a row is taken; {pending#} is that checksum, behind the number
+ * of the table. {sealed pending} copies into the table the rows of the subquery behind it, each
+ * with its checksum. */
+#include "sdk/store/pieces.h"
+
+#include "common/assert.h"
+#include "mutate/apply.h"
+#include "sdk/store/cache_row.h"
+#include <string.h>
+
+#define NAME_BYTES 40
+
+/* A line for each piece: its name, and its text behind =. */
+static const char PIECES[] =
+    "sealed=@({@}, checksum) SELECT {@}, {@#} FROM\n"
+
+    /* ---- the columns of tables as they are made ---- */
+    "edit_types=client TEXT, id INTEGER, uid BLOB, digest BLOB, name TEXT, args TEXT,"
+    " timestamp INTEGER, origin_client TEXT, origin_id INTEGER\n"
+    "meta_types= copy INTEGER PRIMARY KEY, checksum INTEGER, client TEXT, highest_id INTEGER,"
+    " last_sequence INTEGER, sent_through INTEGER, revision INTEGER, unrecovered INTEGER,"
+    " trimmed_through INTEGER, tail_bytes INTEGER, settled_version INTEGER, settled_lineage TEXT,"
+    " ask_settled INTEGER, pending_rows INTEGER, pending_sum INTEGER, organization TEXT,"
+    " project TEXT\n"
+    "add=ALTER TABLE @ ADD COLUMN\n"
+    "number=INTEGER NOT NULL DEFAULT 0\n"
+
+    /* ---- parameters ---- */
+    "?11=?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11\n"
+    "?15={?11}, ?12, ?13, ?14, ?15\n"
+    "?16={?15}, ?16\n"
+
+    /* ---- the rows of the outbox ---- */
+    "edit=sequence, client, id, uid, digest, name, args, timestamp, origin_client, origin_id\n"
+    "no_origin=NULL AS uid, NULL AS digest, NULL AS origin_client, NULL AS origin_id\n"
+    "pending={edit}, covered_version, withheld\n"
+    "pending#=kedge_checksum(1, {pending})\n"
+    "rejected={edit}, version, code, message, state, decided_ms\n"
+    "rejected#=kedge_checksum(2, {rejected})\n"
+    "confirmed={edit}, confirmed_ms\n"
+    "confirmed#=kedge_checksum(3, {confirmed})\n"
+    "trimmed=client, through\n"
+    "trimmed#=kedge_checksum(4, {trimmed})\n"
+    "outbox_meta_3=client, highest_id, last_sequence, sent_through, revision, unrecovered,"
+    " trimmed_through, tail_bytes, settled_version, settled_lineage, ask_settled, pending_rows,"
+    " pending_sum, organization, project\n"
+    "outbox_meta_3#=kedge_checksum(5, {outbox_meta_3})\n"
+    "outbox_meta={outbox_meta_3}, rejected_rows\n"
+    "outbox_meta#=kedge_checksum(5, {outbox_meta})\n"
+    "totals=name, rows, sum\n"
+    "totals#=kedge_checksum(6, {totals})\n"
+    "declared=name, collection, paths\n"
+    "declared#=kedge_checksum(7, {declared})\n"
+
+    /* ---- which rows of `pending` and `rejected` ---- */
+    /* The rule of store.h; ?1 is the cache's client, ?2 its lmid, ?3 its version. */
+    "covered=(coalesce(client = ?1 AND id <= ?2, 0) OR coalesce(covered_version <= ?3, 0))\n"
+    /* The same, in front of which only those rows are looked at that may be covered: since the ids
+     * of a client rise with the sequences, the rows up to its first uncovered one, and those with
+     * a covered_version. */
+    "covered_rows=(sequence IN (SELECT sequence FROM pending WHERE sequence < coalesce((SELECT"
+    " sequence FROM pending WHERE client = ?1 AND id > ?2 ORDER BY sequence LIMIT 1),"
+    " 9223372036854775807) UNION ALL SELECT sequence FROM pending WHERE covered_version IS NOT"
+    " NULL) AND {covered})\n"
+    /* The mutation of a row of `rejected` is not predicted any more. */
+    "decided=NOT EXISTS(SELECT 1 FROM pending WHERE pending.sequence = rejected.sequence AND NOT"
+    " {covered})\n"
+
+    /* ---- from the first attempt of a client-only edit to the newest one ---- */
+    "attempts=SELECT sequence AS newest, CASE WHEN json_valid(args) THEN"
+    " args ->> '$.made.sequence' END AS first FROM @ WHERE name = '" KEDGE_APPLY_MUTATOR "' AND\n"
+    "leads=(SELECT first, max(newest) AS newest FROM ({attempts pending} covered_version IS NULL"
+    " AND checksum = {pending#} UNION ALL {attempts rejected} state IN (0, 4) AND checksum ="
+    " {rejected#}) WHERE typeof(first) = 'integer' AND first BETWEEN 1 AND newest - 1"
+    " GROUP BY first)\n"
+
+    /* ---- what `totals` has of a table: counted, and kept by triggers ---- */
+    "counted=SELECT '@' AS name, count(*) AS rows, coalesce(sum(checksum & 4294967295), 0) AS sum"
+    " FROM @\n"
+    "totals_of=INSERT INTO totals(name, rows, sum, checksum)"
+    " VALUES('@', 0, 0, kedge_checksum(6, '@', 0, 0));"
+    "CREATE TRIGGER @_in AFTER INSERT ON @ BEGIN UPDATE totals SET rows = rows + 1,"
+    " sum = sum + new.checksum, checksum = kedge_checksum(6, name, rows + 1, sum + new.checksum)"
+    " WHERE name = '@'; END;"
+    "CREATE TRIGGER @_out AFTER DELETE ON @ BEGIN UPDATE totals SET rows = rows + -1,"
+    " sum = sum + -old.checksum, checksum = kedge_checksum(6, name, rows + -1, sum +"
+    " -old.checksum) WHERE name = '@'; END;"
+    "CREATE TRIGGER @_anew AFTER UPDATE OF checksum ON @ BEGIN UPDATE totals SET rows = rows + 0,"
+    " sum = sum + new.checksum - old.checksum, checksum = kedge_checksum(6, name, rows + 0,"
+    " sum + new.checksum - old.checksum) WHERE name = '@'; END;\n"
+
+    /* ---- the rows of the cache ---- */
+    "item#=kedge_checksum(101, collection, id, value)\n"
+    "base#=kedge_checksum(102, collection, id, value)\n"
+    "cache_meta#=kedge_checksum(103, only, client, lineage, version, lmid, revision,"
+    " reflected_sequence, resyncing, organization, project, item_rows, item_sum, base_rows,"
+    " base_sum)\n"
+    "staging#=kedge_checksum(104, only, version, lineage, lmid, client, lost, complete, after,"
+    " item_rows, item_sum, outcome_rows, outcome_sum)\n"
+    "staged_outcome#=kedge_checksum(105, id, version, digest, decision, code, message)\n"
+    "change#=kedge_checksum(106, number, writer, by, changes)\n";
+_Static_assert(KEDGE_ROW_ITEM == 101 && KEDGE_ROW_BASE == 102 && KEDGE_ROW_CACHE_META == 103 &&
+                   KEDGE_ROW_STAGING == 104 && KEDGE_ROW_STAGED_OUTCOME == 105 &&
+                   KEDGE_ROW_CHANGE == 106,
+               "the checksums above have these kinds");
+
+/* Returns the text of a piece, up to the end of its line. */
+static const char *find(const char *name)
+{
+    size_t size = strlen(name);
+    const char *line = PIECES;
+    while (strncmp(line, name, size) != 0 || line[size] != '=') {
+        line = strchr(line, '\n') + 1;
+        KEDGE_ASSERT(*line != '\0');
+    }
+    return line + size + 1;
+}
+
+/* Reads the name of a piece, up to the brace, with the argument in place of an @. Returns what is
+ * behind the brace. */
+static const char *read_name(const char *text, const char *argument, char name[NAME_BYTES])
+{
+    size_t size = 0;
+    for (; *text != '}'; text++) {
+        bool is_argument = *text == '@';
+        size_t part = is_argument ? strlen(argument) : 1;
+        KEDGE_ASSERT(*text != '\0' && size + part < NAME_BYTES);
+        memcpy(name + size, is_argument ? argument : text, part);
+        size += part;
+    }
+    name[size] = '\0';
+    return text + 1;
+}
+
+/* Pieces are named a few deep, and never by themselves. */
+static void put(sqlite3_str *out, const char *text, const char *argument)
+{
+    char name[NAME_BYTES];
+    for (;;) {
+        size_t plain = strcspn(text, "{@\n");
+        sqlite3_str_append(out, text, (int)plain);
+        text += plain;
+        if (*text == '@') {
+            sqlite3_str_appendall(out, argument);
+            text++;
+        } else if (*text == '{') {
+            text = read_name(text + 1, argument, name);
+            char *behind = strchr(name, ' ');
+            if (behind) *behind++ = '\0';
+            put(out, find(name), behind ? behind : "");
+        } else {
+            return;
+        }
+    }
+}
+
+int kedge_pieces_put(const char *sql, char **whole)
+{
+    *whole = NULL;
+    if (!strchr(sql, '{')) return SQLITE_OK;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    put(out, sql, "");
+    *whole = sqlite3_str_finish(out);
+    return *whole ? SQLITE_OK : SQLITE_NOMEM;
+}
