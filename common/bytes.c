@@ -184,11 +184,6 @@ void kedge_buffer_append_format(kedge_buffer *buffer, const char *format, ...)
     buffer->size += (size_t)size;
 }
 
-kedge_bytes kedge_buffer_bytes(const kedge_buffer *buffer)
-{
-    return (kedge_bytes){buffer->data, buffer->size};
-}
-
 kedge_status kedge_buffer_status(const kedge_buffer *buffer, kedge_error *error)
 {
     return buffer->no_memory ? kedge_fail_no_memory(error) : KEDGE_OK;

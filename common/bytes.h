@@ -52,7 +52,10 @@ void kedge_buffer_append_format(kedge_buffer *buffer, const char *format, ...) K
 /* Makes room for `size` more bytes and a NUL and returns where they go, or NULL. Add to the
  * buffer's `size` what you used; the next append puts the NUL behind it. */
 char *kedge_buffer_reserve(kedge_buffer *buffer, size_t size);
-kedge_bytes kedge_buffer_bytes(const kedge_buffer *buffer);
+static inline kedge_bytes kedge_buffer_bytes(const kedge_buffer *buffer)
+{
+    return (kedge_bytes){buffer->data, buffer->size};
+}
 kedge_status kedge_buffer_status(const kedge_buffer *buffer, kedge_error *error);
 
 #endif

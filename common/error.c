@@ -50,7 +50,7 @@ kedge_status kedge_fail_no_memory(kedge_error *error)
 
 const char *kedge_status_name(kedge_status status)
 {
-    static const char *const names[] = {
+    static const char names[][18] = {
         [KEDGE_OK] = "ok",
         [KEDGE_DONE] = "done",
         [KEDGE_NOT_FOUND] = "not-found",

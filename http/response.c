@@ -84,8 +84,8 @@ void kedge_http_call_response(const kedge_http_call *call, kedge_http_response *
 typedef struct meaning {
     CURLcode result;
     kedge_status status;
-    const char *code;
-    const char *message;
+    char code[20];
+    char message[52];
 } meaning;
 
 static const meaning meanings[] = {

@@ -47,7 +47,7 @@ void kedge_wire_outcomes_free(kedge_wire_outcomes *outcomes)
 void kedge_wire_decision_write(kedge_json_writer *writer, kedge_wire_decision decision,
                                kedge_bytes code, kedge_bytes message)
 {
-    static const char *const names[] = {
+    static const char names[][10] = {
         [KEDGE_WIRE_APPLIED] = "applied",
         [KEDGE_WIRE_REJECTED] = "rejected",
         [KEDGE_WIRE_DUPLICATE] = "duplicate",

@@ -16,7 +16,7 @@ static void write_key(kedge_json_writer *writer, kedge_bytes collection, kedge_b
 void kedge_wire_operation_begin(kedge_json_writer *writer, kedge_wire_patch_kind kind,
                                 kedge_bytes collection, kedge_bytes id, kedge_buffer *scratch)
 {
-    static const char *const names[] = {
+    static const char names[][10] = {
         [KEDGE_WIRE_PATCH_CLEAR] = "clear",
         [KEDGE_WIRE_PATCH_PUT] = "put",
         [KEDGE_WIRE_PATCH_PUT_HASH] = "put",

@@ -19,9 +19,9 @@ static void write_integer(kedge_json_writer *writer, const char *name, int64_t v
 
 static void write_decision(kedge_json_writer *writer, const kedge_wire_replay_mutation *mutation)
 {
-    static const char *const names[] = {[KEDGE_WIRE_REPLAY_REJECTED] = "rejected",
-                                        [KEDGE_WIRE_REPLAY_DUPLICATE] = "duplicate",
-                                        [KEDGE_WIRE_REPLAY_DUPLICATE_REJECTED] = "duplicate"};
+    static const char names[][10] = {[KEDGE_WIRE_REPLAY_REJECTED] = "rejected",
+                                     [KEDGE_WIRE_REPLAY_DUPLICATE] = "duplicate",
+                                     [KEDGE_WIRE_REPLAY_DUPLICATE_REJECTED] = "duplicate"};
     if (mutation->decision == KEDGE_WIRE_REPLAY_OPEN) return;
     KEDGE_ASSERT((size_t)mutation->decision < sizeof names / sizeof names[0]);
     kedge_json_key(writer, "outcome");

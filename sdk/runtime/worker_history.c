@@ -12,11 +12,13 @@
 
 #define RESPONSE_BYTES_MAX 67108864
 
-/* Copies the members of `object` that `names` lists, as they are. */
-static void copy_members(kedge_json_writer *writer, kedge_bytes object, const char *const *names)
+typedef char member_name[10];
+
+/* Copies the members of `object` that `names` lists, up to an empty one, as they are. */
+static void copy_members(kedge_json_writer *writer, kedge_bytes object, const member_name *names)
 {
     kedge_bytes value;
-    for (; *names != NULL; names++) {
+    for (; **names != '\0'; names++) {
         if (!kedge_json_member(object, *names, &value)) continue;
         kedge_json_key(writer, *names);
         kedge_json_raw(writer, value);
@@ -25,8 +27,8 @@ static void copy_members(kedge_json_writer *writer, kedge_bytes object, const ch
 
 static void copy_mutations(kedge_json_writer *writer, kedge_bytes version)
 {
-    static const char *const names[] = {"args", "client",  "code",      "id",   "message",
-                                        "name", "outcome", "timestamp", "user", NULL};
+    static const member_name names[] = {"args", "client",  "code",      "id",   "message",
+                                        "name", "outcome", "timestamp", "user", ""};
     kedge_bytes mutations = {"[]", 2};
     kedge_bytes mutation;
     kedge_json_member(version, "mutations", &mutations);
@@ -42,7 +44,7 @@ static void copy_mutations(kedge_json_writer *writer, kedge_bytes version)
 
 kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, kedge_error *error)
 {
-    static const char *const names[] = {"created", "version", NULL};
+    static const member_name names[] = {"created", "version", ""};
     kedge_bytes list;
     kedge_bytes version;
     kedge_buffer text = kedge_buffer_make(versions->allocator);

@@ -53,7 +53,7 @@ void kedge_log_response(const kedge_db *db, const kedge_driver_response *respons
 
 static void log_connection(kedge_db *db, kedge_connection connection, const kedge_error *why)
 {
-    static const char *const names[] = {"offline", "follower", "connecting", "online", "stopped"};
+    static const char names[][11] = {"offline", "follower", "connecting", "online", "stopped"};
     kedge_log_state *told = &db->worker.told;
     if (told->connection == connection && strcmp(told->code, why->code) == 0) return;
     told->connection = connection;

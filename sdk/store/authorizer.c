@@ -8,130 +8,29 @@
 #include "sdk/store/query_reads.h"
 #include "sdk/store/store_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* Sorted. Every other function is refused, so that a function of a newer SQLite is reviewed before
- * it is allowed. */
-static const char *const PURE_FUNCTIONS[] = {
-    "abs",
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "avg",
-    "ceil",
-    "ceiling",
-    "char",
-    "coalesce",
-    "concat",
-    "concat_ws",
-    "cos",
-    "cosh",
-    "count",
-    "cume_dist",
-    "date",
-    "datetime",
-    "degrees",
-    "dense_rank",
-    "exp",
-    "first_value",
-    "floor",
-    "format",
-    "glob",
-    "group_concat",
-    "hex",
-    "ifnull",
-    "iif",
-    "instr",
-    "json",
-    "json_array",
-    "json_array_length",
-    "json_error_position",
-    "json_extract",
-    "json_group_array",
-    "json_group_object",
-    "json_insert",
-    "json_object",
-    "json_patch",
-    "json_quote",
-    "json_remove",
-    "json_replace",
-    "json_set",
-    "json_type",
-    "json_valid",
-    "julianday",
-    "lag",
-    "last_value",
-    "lead",
-    "length",
-    "like",
-    "likelihood",
-    "likely",
-    "ln",
-    "log",
-    "log10",
-    "log2",
-    "lower",
-    "ltrim",
-    "max",
-    "min",
-    "mod",
-    "nth_value",
-    "ntile",
-    "nullif",
-    "octet_length",
-    "percent_rank",
-    "pi",
-    "pow",
-    "power",
-    "printf",
-    "quote",
-    "radians",
-    "rank",
-    "replace",
-    "round",
-    "row_number",
-    "rtrim",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "strftime",
-    "string_agg",
-    "substr",
-    "substring",
-    "subtype",
-    "sum",
-    "tan",
-    "tanh",
-    "time",
-    "timediff",
-    "total",
-    "trim",
-    "trunc",
-    "typeof",
-    "unhex",
-    "unicode",
-    "unixepoch",
-    "unlikely",
-    "upper",
-};
-
-static int compare_names(const void *a, const void *b)
-{
-    return sqlite3_stricmp(*(const char *const *)a, *(const char *const *)b);
-}
+/* Each with a space behind it. Every other function is refused, so that a function of a newer
+ * SQLite is reviewed before it is allowed. */
+static const char PURE_FUNCTIONS[] =
+    "abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat "
+    "concat_ws cos cosh count cume_dist date datetime degrees dense_rank exp first_value "
+    "floor format glob group_concat hex ifnull iif instr json json_array json_array_length "
+    "json_error_position json_extract json_group_array json_group_object json_insert "
+    "json_object json_patch json_quote json_remove json_replace json_set json_type json_valid "
+    "julianday lag last_value lead length like likelihood likely ln log log10 log2 lower "
+    "ltrim max min mod nth_value ntile nullif octet_length percent_rank pi pow power printf "
+    "quote radians rank replace round row_number rtrim sign sin sinh sqrt strftime string_agg "
+    "substr substring subtype sum tan tanh time timediff total trim trunc typeof unhex "
+    "unicode unixepoch unlikely upper ";
 
 static bool is_pure(const char *function)
 {
-    size_t count = sizeof PURE_FUNCTIONS / sizeof PURE_FUNCTIONS[0];
+    size_t size = strlen(function);
     if (strcmp(function, "->") == 0 || strcmp(function, "->>") == 0) return true;
-    return bsearch(&function, PURE_FUNCTIONS, count, sizeof PURE_FUNCTIONS[0], compare_names) !=
-           NULL;
+    for (const char *name = PURE_FUNCTIONS; *name != '\0'; name = strchr(name, ' ') + 1)
+        if (sqlite3_strnicmp(name, function, (int)size) == 0 && name[size] == ' ') return true;
+    return false;
 }
 
 static bool is_table(const char *name)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 typedef struct kedge_schema_table {
-    const char *name;
+    char name[16];
     const char *sql; /* makes the table, and what belongs to it */
 } kedge_schema_table;
 
