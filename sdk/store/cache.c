@@ -44,21 +44,10 @@ kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *
         " base_sum = ?11, checksum = kedge_checksum(" KEDGE_SQL_NUMBER(
             KEDGE_ROW_CACHE_META) ", only, ?1, ?2, ?3, ?4, ?5, ?6, ?7, organization, project,"
                                   " ?8, ?9, ?10, ?11) WHERE only = 1";
-    sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(db, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, update, 1, meta->client);
-    kedge_store_bind_chars(db, update, 2, meta->lineage);
-    kedge_store_bind_integer(db, update, 3, meta->version);
-    kedge_store_bind_integer(db, update, 4, meta->lmid);
-    kedge_store_bind_integer(db, update, 5, meta->revision);
-    kedge_store_bind_integer(db, update, 6, meta->reflected_sequence);
-    kedge_store_bind_integer(db, update, 7, meta->resyncing);
-    kedge_store_bind_integer(db, update, 8, meta->items.rows);
-    kedge_store_bind_integer(db, update, 9, meta->items.sum);
-    kedge_store_bind_integer(db, update, 10, meta->bases.rows);
-    kedge_store_bind_integer(db, update, 11, meta->bases.sum);
-    status = kedge_store_db_run(db, update, error);
+    kedge_status status = kedge_store_db_change(
+        db, sql, error, "cciiiiiiiii", meta->client, meta->lineage, meta->version, meta->lmid,
+        meta->revision, meta->reflected_sequence, (int64_t)meta->resyncing, meta->items.rows,
+        meta->items.sum, meta->bases.rows, meta->bases.sum);
     if (status != KEDGE_OK) return status;
     return sqlite3_changes(db->handle) == 1 ? KEDGE_OK : kedge_table_fail(db, "meta", error);
 }
@@ -123,11 +112,7 @@ static const keyed_table STAGED = KEYED_TABLE(staged_item, KEDGE_ROW_ITEM);
 static kedge_status take_keyed(kedge_store_db *db, const char *sql, kedge_bytes collection,
                                kedge_bytes id, sqlite3_stmt **statement, kedge_error *error)
 {
-    kedge_status status = kedge_store_db_take(db, sql, statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_text(db, *statement, 1, collection);
-    kedge_store_bind_text(db, *statement, 2, id);
-    return KEDGE_OK;
+    return kedge_store_db_bind(db, sql, statement, error, "tt", collection, id);
 }
 
 /* Finds a row and checks it, or returns KEDGE_NOT_FOUND. */

@@ -28,10 +28,7 @@ static kedge_status check_waiting(kedge_store *store, int64_t sequence, kedge_er
 {
     static const char sql[] = "SELECT 1 FROM rejected WHERE sequence = ?1 AND state = 4";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(&store->outbox, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(&store->outbox, find, 1, sequence);
-    status = kedge_store_db_step(&store->outbox, find, error);
+    kedge_status status = kedge_store_db_find(&store->outbox, sql, &find, error, "i", sequence);
     sqlite3_reset(find);
     if (status == KEDGE_DONE) return not_pending(sequence, error);
     return status == KEDGE_OK ? was_sent(sequence, error) : status;
@@ -55,14 +52,11 @@ static kedge_status rewrite_as_noop(kedge_store *store, const kedge_pending *row
     static const char sql[] =
         "UPDATE pending SET name = 'kedge.noop', args = 'null', digest = ?2 WHERE sequence = ?1";
     uint8_t digest[KEDGE_DIGEST_SIZE];
-    sqlite3_stmt *update;
     int64_t sequence = row->sequence;
     kedge_outbox_digest(KEDGE_BYTES("kedge.noop"), KEDGE_BYTES("null"), row->uid, digest);
-    kedge_status status = kedge_store_db_take(&store->outbox, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(&store->outbox, update, 1, sequence);
-    kedge_store_bind_blob(&store->outbox, update, 2, digest, sizeof digest);
-    status = kedge_store_db_run(&store->outbox, update, error);
+    kedge_status status =
+        kedge_store_db_change(&store->outbox, sql, error, "ib", sequence,
+                              ((kedge_bytes){(const char *)digest, sizeof digest}));
     if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
     if (status == KEDGE_OK) status = kedge_outbox_count_pending(&store->outbox, meta, error);
     return status;

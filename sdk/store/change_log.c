@@ -88,9 +88,9 @@ kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error)
     static const char sql[] = "SELECT number, writer, by, changes, checksum = {change#} FROM "
                               "change WHERE number > ?1 ORDER BY number";
     sqlite3_stmt *rows;
-    kedge_status status = kedge_store_db_take(&store->cache, sql, &rows, error);
+    kedge_status status =
+        kedge_store_db_bind(&store->cache, sql, &rows, error, "i", store->log_told);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(&store->cache, rows, 1, store->log_told);
     while ((status = kedge_store_db_step(&store->cache, rows, error)) == KEDGE_OK)
         tell_row(store, rows);
     return status == KEDGE_DONE ? KEDGE_OK : status;

@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "sdk/store/cache_row.h"
 #include "sdk/store/pieces.h"
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -336,6 +337,60 @@ void kedge_store_bind_blob(kedge_store_db *db, sqlite3_stmt *statement, int inde
 void kedge_store_bind_integer(kedge_store_db *db, sqlite3_stmt *statement, int index, int64_t value)
 {
     note_bind(db, sqlite3_bind_int64(statement, index, value));
+}
+
+static kedge_status take_bound(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
+                               kedge_error *error, const char *types, va_list values)
+{
+    *statement = NULL;
+    kedge_status status = kedge_store_db_take(db, sql, statement, error);
+    if (status != KEDGE_OK) return status;
+    for (int index = 1; *types != '\0'; index++, types++) {
+        if (*types == 'i') {
+            kedge_store_bind_integer(db, *statement, index, va_arg(values, int64_t));
+        } else if (*types == 'c') {
+            kedge_store_bind_chars(db, *statement, index, va_arg(values, const char *));
+        } else {
+            kedge_bytes bytes = va_arg(values, kedge_bytes);
+            KEDGE_ASSERT(*types == 't' || *types == 'b');
+            if (*types == 't')
+                kedge_store_bind_text(db, *statement, index, bytes);
+            else
+                kedge_store_bind_blob(db, *statement, index, bytes.data, bytes.size);
+        }
+    }
+    return KEDGE_OK;
+}
+
+kedge_status kedge_store_db_bind(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
+                                 kedge_error *error, const char *types, ...)
+{
+    va_list values;
+    va_start(values, types);
+    kedge_status status = take_bound(db, sql, statement, error, types, values);
+    va_end(values);
+    return status;
+}
+
+kedge_status kedge_store_db_find(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
+                                 kedge_error *error, const char *types, ...)
+{
+    va_list values;
+    va_start(values, types);
+    kedge_status status = take_bound(db, sql, statement, error, types, values);
+    va_end(values);
+    return status == KEDGE_OK ? kedge_store_db_step(db, *statement, error) : status;
+}
+
+kedge_status kedge_store_db_change(kedge_store_db *db, const char *sql, kedge_error *error,
+                                   const char *types, ...)
+{
+    va_list values;
+    sqlite3_stmt *statement;
+    va_start(values, types);
+    kedge_status status = take_bound(db, sql, &statement, error, types, values);
+    va_end(values);
+    return status == KEDGE_OK ? kedge_store_db_run(db, statement, error) : status;
 }
 
 kedge_bytes kedge_store_column(sqlite3_stmt *statement, int column)

@@ -76,6 +76,22 @@ bool kedge_store_db_is_as_marked(const kedge_store_db *db);
 /* Gives the kept statement for `sql`, reset and without bindings. */
 kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
                                  kedge_error *error);
+/* The same with its parameters bound from the first on. `types` has a letter for each of them:
+ *
+ *     i  int64_t; cast what is another integer
+ *     c  const char *, NUL-terminated
+ *     t  kedge_bytes, as a text
+ *     b  kedge_bytes, as a blob
+ *
+ * The bytes must outlive the run. After a failure the statement is NULL. */
+kedge_status kedge_store_db_bind(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
+                                 kedge_error *error, const char *types, ...);
+/* And steps to its first row: KEDGE_DONE when there is none. */
+kedge_status kedge_store_db_find(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
+                                 kedge_error *error, const char *types, ...);
+/* Runs, so bound, a statement that returns no rows. */
+kedge_status kedge_store_db_change(kedge_store_db *db, const char *sql, kedge_error *error,
+                                   const char *types, ...);
 /* Returns KEDGE_OK with a row, and KEDGE_DONE without; the statement is reset unless it has a
  * row. */
 kedge_status kedge_store_db_step(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error);

@@ -13,11 +13,10 @@ static kedge_status run_for(kedge_store *store, const char *sql, const char *cli
 {
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
+    kedge_status status =
+        kedge_store_db_bind(db, sql, &statement, error, "cib", client, outcome->id,
+                            ((kedge_bytes){(const char *)outcome->digest, sizeof outcome->digest}));
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, statement, 1, client);
-    kedge_store_bind_integer(db, statement, 2, outcome->id);
-    kedge_store_bind_blob(db, statement, 3, outcome->digest, sizeof outcome->digest);
     if (sqlite3_bind_parameter_count(statement) > 3)
         kedge_store_bind_integer(db, statement, 4,
                                  store->environment->now_ms(store->environment->context));

@@ -147,23 +147,13 @@ kedge_status kedge_declared_add(kedge_store_db *outbox, const kedge_declared_ind
 {
     static const char sql[] = "INSERT INTO declared({declared}, checksum) VALUES(?1, ?2, ?3, "
                               "kedge_checksum(7, ?1, ?2, ?3))";
-    sqlite3_stmt *insert;
-    kedge_status status = kedge_store_db_take(outbox, sql, &insert, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(outbox, insert, 1, index->name);
-    kedge_store_bind_chars(outbox, insert, 2, index->collection);
-    kedge_store_bind_chars(outbox, insert, 3, index->paths);
-    return kedge_store_db_run(outbox, insert, error);
+    return kedge_store_db_change(outbox, sql, error, "ccc", index->name, index->collection,
+                                 index->paths);
 }
 
 kedge_status kedge_declared_remove(kedge_store_db *outbox, const char *name, kedge_error *error)
 {
-    sqlite3_stmt *statement;
-    kedge_status status =
-        kedge_store_db_take(outbox, "DELETE FROM declared WHERE name = ?1", &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(outbox, statement, 1, name);
-    return kedge_store_db_run(outbox, statement, error);
+    return kedge_store_db_change(outbox, "DELETE FROM declared WHERE name = ?1", error, "c", name);
 }
 
 /* The app declares it again, or its queries read the whole collection as before. */

@@ -19,12 +19,8 @@ kedge_status kedge_doubt_any(kedge_store_db *db, const kedge_cache_meta *cache, 
     static const char sql[] = "SELECT 1 FROM pending WHERE withheld <> 0 AND withheld > 1"
                               " AND NOT {covered} LIMIT 1";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, cache->client);
-    kedge_store_bind_integer(db, find, 2, cache->lmid);
-    kedge_store_bind_integer(db, find, 3, cache->version);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", cache->client,
+                                              cache->lmid, cache->version);
     if (status != KEDGE_OK && status != KEDGE_DONE) return status;
     *any = status == KEDGE_OK;
     sqlite3_reset(find);

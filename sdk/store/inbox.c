@@ -60,10 +60,8 @@ kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer
     sqlite3_stmt *find;
     bool pending;
     kedge_status status = is_pending(store, sequence, &pending, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(&store->outbox, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(&store->outbox, find, 1, sequence);
-    status = kedge_store_db_step(&store->outbox, find, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_find(&store->outbox, sql, &find, error, "i", sequence);
     if (status == KEDGE_DONE) return not_in_inbox(sequence, error);
     if (status != KEDGE_OK) return status;
     status = check_resubmit(store, find, sequence, pending, error);
@@ -78,11 +76,7 @@ kedge_status kedge_inbox_seal(kedge_store *store, int64_t sequence, kedge_error 
 {
     static const char sql[] = "UPDATE rejected SET checksum = {rejected#} WHERE sequence = ?1";
     kedge_store_db *db = &store->outbox;
-    sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(db, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, update, 1, sequence);
-    return kedge_store_db_run(db, update, error);
+    return kedge_store_db_change(db, sql, error, "i", sequence);
 }
 
 kedge_status kedge_inbox_set_state(kedge_store *store, int64_t sequence, int state,
@@ -90,12 +84,7 @@ kedge_status kedge_inbox_set_state(kedge_store *store, int64_t sequence, int sta
 {
     static const char sql[] = "UPDATE rejected SET state = ?2, args = '' WHERE sequence = ?1";
     kedge_store_db *db = &store->outbox;
-    sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(db, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, update, 1, sequence);
-    kedge_store_bind_integer(db, update, 2, state);
-    status = kedge_store_db_run(db, update, error);
+    kedge_status status = kedge_store_db_change(db, sql, error, "ii", sequence, (int64_t)state);
     return status == KEDGE_OK ? kedge_inbox_seal(store, sequence, error) : status;
 }
 
@@ -106,12 +95,7 @@ static kedge_status lead_to(kedge_store *store, int64_t row, int64_t sequence, k
     static const char sql[] =
         "UPDATE rejected SET state = 5, args = CAST(?2 AS TEXT) WHERE sequence = ?1";
     kedge_store_db *db = &store->outbox;
-    sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(db, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, update, 1, row);
-    kedge_store_bind_integer(db, update, 2, sequence);
-    status = kedge_store_db_run(db, update, error);
+    kedge_status status = kedge_store_db_change(db, sql, error, "ii", row, sequence);
     return status == KEDGE_OK ? kedge_inbox_seal(store, row, error) : status;
 }
 
@@ -140,10 +124,7 @@ kedge_status kedge_inbox_follow(kedge_store_db *db, int64_t *sequence, kedge_err
     static const char sql[] = "SELECT CAST(args AS INTEGER), checksum = {rejected#} FROM rejected "
                               "WHERE sequence = ?1 AND state = 5";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, *sequence);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", *sequence);
     if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
     int64_t found = sqlite3_column_int64(find, 0), row = *sequence;
     bool sound = sqlite3_column_int(find, 1) == 1;
@@ -161,10 +142,8 @@ static kedge_status check_shown(kedge_store *store, int64_t sequence, kedge_erro
     sqlite3_stmt *find;
     bool pending;
     kedge_status status = is_pending(store, sequence, &pending, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(&store->outbox, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(&store->outbox, find, 1, sequence);
-    status = kedge_store_db_step(&store->outbox, find, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_find(&store->outbox, sql, &find, error, "i", sequence);
     if (status == KEDGE_DONE) return not_in_inbox(sequence, error);
     if (status != KEDGE_OK) return status;
     int state = sqlite3_column_int(find, 0);

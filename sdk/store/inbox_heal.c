@@ -53,10 +53,7 @@ kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
     static const char sql[] = "SELECT name, args FROM pending WHERE sequence = ?1";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, key);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", key);
     if (status == KEDGE_DONE)
         return kedge_inbox_read_legible(heal, KEDGE_BYTES(""), KEDGE_BYTES(""), entry, error);
     if (status == KEDGE_OK)
@@ -77,20 +74,11 @@ static kedge_status insert_entry(kedge_outbox_healing *heal, const kedge_inbox_e
     static const char beside[] = INSERT_ENTRY("IGNORE");
     static const char over[] = INSERT_ENTRY("REPLACE");
     kedge_store_db *db = &heal->store->outbox;
-    sqlite3_stmt *insert;
     bool replaces = entry->conflict == KEDGE_INBOX_REPLACES;
-    kedge_status status = kedge_store_db_take(db, replaces ? over : beside, &insert, error);
-    if (status == KEDGE_OK) {
-        kedge_store_bind_integer(db, insert, 1, entry->sequence);
-        kedge_store_bind_chars(db, insert, 2, heal->meta.client);
-        kedge_store_bind_integer(db, insert, 3, entry->id);
-        kedge_store_bind_text(db, insert, 4, kedge_buffer_bytes(&entry->name));
-        kedge_store_bind_text(db, insert, 5, kedge_buffer_bytes(&entry->args));
-        kedge_store_bind_integer(db, insert, 6, entry->timestamp_ms);
-        kedge_store_bind_chars(db, insert, 7, entry->message);
-        status = kedge_store_db_run(db, insert, error);
-    }
-    return status;
+    return kedge_store_db_change(db, replaces ? over : beside, error, "icittic", entry->sequence,
+                                 heal->meta.client, entry->id, kedge_buffer_bytes(&entry->name),
+                                 kedge_buffer_bytes(&entry->args), entry->timestamp_ms,
+                                 entry->message);
 }
 
 kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry *entry,
@@ -116,12 +104,8 @@ static kedge_status is_the_same_edit(kedge_store_db *db, const kedge_pending *ro
 {
     static const char sql[] = "SELECT uid = ?2 OR digest = ?3 FROM rejected WHERE sequence = ?1";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, row->sequence);
-    kedge_store_bind_blob(db, find, 2, row->uid.data, row->uid.size);
-    kedge_store_bind_blob(db, find, 3, row->digest.data, row->digest.size);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status =
+        kedge_store_db_find(db, sql, &find, error, "ibb", row->sequence, row->uid, row->digest);
     if (status == KEDGE_OK)
         *same = sqlite3_column_int(find, 0) != 0 ||
                 (kedge_bytes_equal(row->name, kedge_buffer_bytes(&entry->name)) &&
@@ -162,11 +146,7 @@ static kedge_status is_its_own(kedge_outbox_healing *heal, int64_t key, kedge_in
 static kedge_status delete_entry(kedge_store_db *db, int64_t key, kedge_error *error)
 {
     static const char sql[] = "DELETE FROM rejected WHERE sequence = ?1";
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, statement, 1, key);
-    return kedge_store_db_run(db, statement, error);
+    return kedge_store_db_change(db, sql, error, "i", key);
 }
 
 /* An entry that was dismissed or resubmitted is kept without its args, for kedge_wait. When it is
@@ -192,12 +172,8 @@ kedge_status kedge_inbox_make_leads(kedge_outbox_healing *heal, kedge_error *err
         " {no_origin}, 0 AS version, '" KEDGE_APPLY_CONFLICT "' AS code, '' AS message,"
         " 5 AS state, ?1 AS decided_ms FROM {leads})";
     kedge_store_db *db = &heal->store->outbox;
-    sqlite3_stmt *insert;
     kedge_status status = kedge_store_db_execute(db, drop, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, lead, &insert, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, insert, 1, heal->now_ms);
-    status = kedge_store_db_run(db, insert, error);
+    if (status == KEDGE_OK) status = kedge_store_db_change(db, lead, error, "i", heal->now_ms);
     if (status == KEDGE_OK && sqlite3_changes(db->handle) > 0) heal->changed = true;
     return status;
 }

@@ -52,16 +52,9 @@ static kedge_status write_statistic(kedge_store_db *db, const char *index, const
 {
     static const char remove[] = "DELETE FROM sqlite_stat1 WHERE tbl = 'item' AND idx = ?1";
     static const char insert[] = "INSERT INTO sqlite_stat1(tbl, idx, stat) VALUES('item', ?1, ?2)";
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, remove, &statement, error);
+    kedge_status status = kedge_store_db_change(db, remove, error, "c", index);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, statement, 1, index);
-    status = kedge_store_db_run(db, statement, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, insert, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, statement, 1, index);
-    kedge_store_bind_chars(db, statement, 2, numbers);
-    return kedge_store_db_run(db, statement, error);
+    return kedge_store_db_change(db, insert, error, "cc", index, numbers);
 }
 
 static kedge_status write_statistics(kedge_store_db *db, const char *name, kedge_error *error)
@@ -81,10 +74,7 @@ static kedge_status check_rows(kedge_store_db *db, const char *collection, kedge
     static const char sql[] =
         "SELECT count(*) FROM item WHERE collection = ?1 AND checksum IS NOT {item#}";
     sqlite3_stmt *count;
-    kedge_status status = kedge_store_db_take(db, sql, &count, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, count, 1, collection);
-    status = kedge_store_db_step(db, count, error);
+    kedge_status status = kedge_store_db_find(db, sql, &count, error, "c", collection);
     if (status != KEDGE_OK) return status;
     bool sound = sqlite3_column_int64(count, 0) == 0;
     sqlite3_reset(count);
@@ -125,9 +115,8 @@ static kedge_status has(kedge_store_db *db, const char *name, const kedge_buffer
     static const char sql[] = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND tbl_name ="
                               " 'item' AND name = '" PREFIX "' || ?1 AND sql = ifnull(?2, sql)";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    kedge_status status = kedge_store_db_bind(db, sql, &find, error, "c", name);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, name);
     if (index_sql) kedge_store_bind_text(db, find, 2, kedge_buffer_bytes(index_sql));
     status = kedge_store_db_step(db, find, error);
     *there = status == KEDGE_OK;
@@ -174,11 +163,8 @@ static kedge_status next_name(kedge_store_db *db, char name[KEDGE_LIMIT_NAME_BYT
         "SELECT substr(name, ?2) FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'item'"
         " AND name > '" PREFIX "' || ?1 AND name < '" PREFIX "' || '~' ORDER BY name LIMIT 1";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, name);
-    kedge_store_bind_integer(db, find, 2, sizeof PREFIX);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status =
+        kedge_store_db_find(db, sql, &find, error, "ci", name, (int64_t)sizeof PREFIX);
     if (status == KEDGE_OK && !kedge_store_column_chars(find, 0, name, KEDGE_LIMIT_NAME_BYTES + 1))
         status = kedge_table_fail(db, "sqlite_schema", error);
     sqlite3_reset(find);

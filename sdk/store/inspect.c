@@ -189,12 +189,8 @@ static kedge_status count_listed(kedge_inspect *inspect, const kedge_cache_meta 
 {
     sqlite3_stmt *statement;
     kedge_store_db *db = &inspect->outbox;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, statement, 1, cache->client);
-    kedge_store_bind_integer(db, statement, 2, cache->lmid);
-    kedge_store_bind_integer(db, statement, 3, cache->version);
-    status = kedge_store_db_step(db, statement, error);
+    kedge_status status = kedge_store_db_find(db, sql, &statement, error, "cii", cache->client,
+                                              cache->lmid, cache->version);
     if (status == KEDGE_OK) *count = sqlite3_column_int64(statement, 0);
     sqlite3_reset(statement);
     return status;

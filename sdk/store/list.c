@@ -122,11 +122,7 @@ static kedge_status number_own(kedge_mutation_list *list, kedge_mutation *row, k
     int64_t first = kedge_client_only_sequence(
         kedge_bytes_of(row->name), (kedge_bytes){row->args, row->args_size}, row->sequence);
     if (first == row->sequence) return KEDGE_OK;
-    kedge_status status = kedge_store_db_take(db, leads, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, first);
-    kedge_store_bind_integer(db, find, 2, row->sequence);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, leads, &find, error, "ii", first, row->sequence);
     if (status == KEDGE_OK) row->sequence = first;
     sqlite3_reset(find);
     return status == KEDGE_DONE ? KEDGE_OK : status;

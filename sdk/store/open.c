@@ -115,11 +115,8 @@ static kedge_status read_registry(kedge_store *store, bool *same, kedge_error *e
 static kedge_status write_registry(kedge_store *store, kedge_error *error)
 {
     static const char sql[] = "UPDATE registry SET description = ?1";
-    sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(&store->cache, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_text(&store->cache, update, 1, kedge_buffer_bytes(&store->registry_text));
-    return kedge_store_db_run(&store->cache, update, error);
+    return kedge_store_db_change(&store->cache, sql, error, "t",
+                                 kedge_buffer_bytes(&store->registry_text));
 }
 
 /* All processes that have the folder open must predict with the same mutators. A process that opens

@@ -77,23 +77,16 @@ static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error
     static const char seal[] = "UPDATE meta SET checksum = {cache_meta#}";
     static const char registry[] = "INSERT INTO registry VALUES(1, ?1)";
     kedge_store_db *db = &store->cache;
-    sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = kedge_schema_make_tables(db, &kedge_cache_schema, error);
     if (status == KEDGE_OK) status = kedge_schema_make_identity(db, &kedge_cache_schema, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, insert, &statement, error);
-    if (status == KEDGE_OK) {
-        kedge_store_bind_integer(db, statement, 1, resyncing);
-        kedge_store_bind_chars(db, statement, 2, store->organization);
-        kedge_store_bind_chars(db, statement, 3, store->project);
-        status = kedge_store_db_run(db, statement, error);
-    }
+    if (status == KEDGE_OK)
+        status = kedge_store_db_change(db, insert, error, "icc", (int64_t)resyncing,
+                                       store->organization, store->project);
     if (status == KEDGE_OK) status = kedge_store_db_execute(db, seal, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, registry, &statement, error);
-    if (status == KEDGE_OK) {
-        kedge_store_bind_text(db, statement, 1, kedge_buffer_bytes(&store->registry_text));
-        status = kedge_store_db_run(db, statement, error);
-    }
+    if (status == KEDGE_OK)
+        status = kedge_store_db_change(db, registry, error, "t",
+                                       kedge_buffer_bytes(&store->registry_text));
     if (status == KEDGE_OK) status = kedge_store_db_commit(db, error);
     if (status != KEDGE_OK) kedge_store_db_rollback(db);
     return status;

@@ -268,10 +268,8 @@ kedge_status kedge_outbox_find(kedge_store_db *db, int64_t sequence, kedge_pendi
 {
     static const char sql[] = "SELECT " ROW " FROM pending WHERE sequence = ?1";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, sequence);
-    return find_one(db, find, row, error);
+    kedge_status status = kedge_store_db_bind(db, sql, &find, error, "i", sequence);
+    return status == KEDGE_OK ? find_one(db, find, row, error) : status;
 }
 
 static int64_t checksum_of(const kedge_pending *row)
@@ -304,16 +302,10 @@ kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row,
                               "?6, ?7, ?8, ?9, ?10, NULL, ?11, ?12)";
     sqlite3_stmt *insert;
     int64_t checksum = checksum_of(row);
-    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
+    kedge_status status = kedge_store_db_bind(db, sql, &insert, error, "itibbtti", row->sequence,
+                                              row->client, row->id, row->uid, row->digest,
+                                              row->name, row->args, row->timestamp_ms);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, insert, 1, row->sequence);
-    kedge_store_bind_text(db, insert, 2, row->client);
-    kedge_store_bind_integer(db, insert, 3, row->id);
-    kedge_store_bind_blob(db, insert, 4, row->uid.data, row->uid.size);
-    kedge_store_bind_blob(db, insert, 5, row->digest.data, row->digest.size);
-    kedge_store_bind_text(db, insert, 6, row->name);
-    kedge_store_bind_text(db, insert, 7, row->args);
-    kedge_store_bind_integer(db, insert, 8, row->timestamp_ms);
     if (row->origin_client.size > 0) {
         kedge_store_bind_text(db, insert, 9, row->origin_client);
         kedge_store_bind_integer(db, insert, 10, row->origin_id);
@@ -331,11 +323,7 @@ kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row,
 kedge_status kedge_outbox_seal(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
     static const char sql[] = "UPDATE pending SET checksum = {pending#} WHERE sequence = ?1";
-    sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(db, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, update, 1, sequence);
-    return kedge_store_db_run(db, update, error);
+    return kedge_store_db_change(db, sql, error, "i", sequence);
 }
 
 kedge_status kedge_outbox_seal_all(kedge_store_db *db, kedge_error *error)
@@ -367,11 +355,8 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
         "SELECT id FROM pending WHERE client = ?1 AND id > ?2 ORDER BY sequence LIMIT 1";
     sqlite3_stmt *find;
     bool same = strcmp(meta->client, cache->client) == 0;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, meta->client);
-    kedge_store_bind_integer(db, find, 2, same ? cache->lmid : 0);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status =
+        kedge_store_db_find(db, sql, &find, error, "ci", meta->client, same ? cache->lmid : 0);
     if (status == KEDGE_OK) {
         *id = sqlite3_column_int64(find, 0);
         sqlite3_reset(find);

@@ -221,11 +221,7 @@ static kedge_status look(kedge_outbox_healing *heal, kedge_error *error)
 static kedge_status delete_orphan(kedge_outbox_healing *heal, int64_t key, kedge_error *error)
 {
     static const char sql[] = "DELETE FROM pending WHERE sequence = ?1";
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(&heal->store->outbox, sql, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(&heal->store->outbox, statement, 1, key);
-    return kedge_store_db_run(&heal->store->outbox, statement, error);
+    return kedge_store_db_change(&heal->store->outbox, sql, error, "i", key);
 }
 
 static kedge_status insert_noop(kedge_outbox_healing *heal, int64_t sequence, int64_t id,

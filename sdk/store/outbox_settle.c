@@ -10,28 +10,10 @@
 
 #include <string.h>
 
-static kedge_status run_covered(kedge_store_db *db, const char *sql, const kedge_cache_meta *cache,
-                                int64_t now_ms, kedge_error *error)
-{
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, statement, 1, cache->client);
-    kedge_store_bind_integer(db, statement, 2, cache->lmid);
-    kedge_store_bind_integer(db, statement, 3, cache->version);
-    if (sqlite3_bind_parameter_count(statement) > 3)
-        kedge_store_bind_integer(db, statement, 4, now_ms);
-    return kedge_store_db_run(db, statement, error);
-}
-
 kedge_status kedge_outbox_forget_rejection(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
     static const char sql[] = "DELETE FROM rejected WHERE sequence = ?1 AND state IN (0, 4)";
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, statement, 1, sequence);
-    return kedge_store_db_run(db, statement, error);
+    return kedge_store_db_change(db, sql, error, "i", sequence);
 }
 
 /* Whether it had another name before this lineage: then another copy of the folder may have it,
@@ -42,10 +24,7 @@ static kedge_status is_shared(kedge_store_db *db, int64_t sequence, bool *shared
     static const char sql[] = "SELECT origin_client IS NOT NULL AND withheld <> 2 FROM pending"
                               " WHERE sequence = ?1";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, sequence);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", sequence);
     *shared = status == KEDGE_OK && sqlite3_column_int(find, 0) != 0;
     sqlite3_reset(find);
     return status == KEDGE_DONE ? KEDGE_OK : status;
@@ -76,10 +55,7 @@ static kedge_status check_entry(kedge_store_db *db, int64_t sequence, kedge_erro
 {
     static const char sql[] = "SELECT checksum = {rejected#} FROM rejected WHERE sequence = ?1";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, sequence);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", sequence);
     if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
     bool sound = sqlite3_column_int(find, 0) == 1;
     sqlite3_reset(find);
@@ -93,20 +69,13 @@ kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
         "INSERT OR IGNORE INTO {sealed rejected} (SELECT {edit}, ?2 AS version, ?3 AS code,"
         " ?4 AS message, ?6 AS state, ?5 AS decided_ms FROM pending WHERE sequence = ?1)";
     kedge_store_db *db = &store->outbox;
-    sqlite3_stmt *insert;
     int state = KEDGE_INBOX_SHOWN;
     kedge_status status = kedge_outbox_forget_rejection(db, sequence, error);
     if (status == KEDGE_OK && again) status = state_of(store, sequence, outcome, &state, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &insert, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, insert, 1, sequence);
-    kedge_store_bind_integer(db, insert, 2, outcome->version);
-    kedge_store_bind_chars(db, insert, 3, outcome->code);
-    kedge_store_bind_chars(db, insert, 4, outcome->message);
-    kedge_store_bind_integer(db, insert, 5,
-                             store->environment->now_ms(store->environment->context));
-    kedge_store_bind_integer(db, insert, 6, state);
-    status = kedge_store_db_run(db, insert, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_change(
+            db, sql, error, "iiccii", sequence, outcome->version, outcome->code, outcome->message,
+            store->environment->now_ms(store->environment->context), (int64_t)state);
     if (status != KEDGE_OK || sqlite3_changes(db->handle) > 0) return status;
     return check_entry(db, sequence, error);
 }
@@ -160,11 +129,7 @@ static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64
         bool old = row.confirmed_ms < now_ms - KEDGE_LIMIT_CONFIRMED_TAIL_MS;
         bool many = row.rows > KEDGE_LIMIT_CONFIRMED_TAIL;
         if (!old && !many && meta->tail_bytes <= KEDGE_STORE_TAIL_BYTES) return KEDGE_OK;
-        sqlite3_stmt *delete_row;
-        status = kedge_store_db_take(db, sql, &delete_row, error);
-        if (status != KEDGE_OK) return status;
-        kedge_store_bind_integer(db, delete_row, 1, row.ordinal);
-        status = kedge_store_db_run(db, delete_row, error);
+        status = kedge_store_db_change(db, sql, error, "i", row.ordinal);
         if (status != KEDGE_OK) return status;
         meta->tail_bytes -= row.bytes;
         if (!row.sound) continue; /* its client and id are not known */
@@ -190,12 +155,8 @@ static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta 
         " AND NOT (state = 5 AND (CAST(args AS INTEGER) IN (SELECT sequence FROM pending)"
         " OR EXISTS(SELECT 1 FROM rejected AS newest WHERE newest.sequence ="
         " CAST(rejected.args AS INTEGER) AND newest.state IN (0, 3, 4))))";
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, statement, 1, now_ms - KEDGE_LIMIT_CONFIRMED_TAIL_MS);
-    kedge_store_bind_integer(db, statement, 2, meta->last_sequence - KEDGE_LIMIT_CONFIRMED_TAIL);
-    return kedge_store_db_run(db, statement, error);
+    return kedge_store_db_change(db, sql, error, "ii", now_ms - KEDGE_LIMIT_CONFIRMED_TAIL_MS,
+                                 meta->last_sequence - KEDGE_LIMIT_CONFIRMED_TAIL);
 }
 
 /* Subtracts the covered rows from the totals of `pending`, and adds the rows that go to the tail to
@@ -211,12 +172,8 @@ static kedge_status count_covered(kedge_store_db *db, const kedge_cache_meta *ca
         " min(CASE WHEN checksum = {pending#} THEN NULL ELSE sequence END)"
         " FROM pending WHERE {covered_rows}";
     sqlite3_stmt *sum;
-    kedge_status status = kedge_store_db_take(db, sql, &sum, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, sum, 1, cache->client);
-    kedge_store_bind_integer(db, sum, 2, cache->lmid);
-    kedge_store_bind_integer(db, sum, 3, cache->version);
-    status = kedge_store_db_step(db, sum, error);
+    kedge_status status = kedge_store_db_find(db, sql, &sum, error, "cii", cache->client,
+                                              cache->lmid, cache->version);
     if (status != KEDGE_OK) return status;
     bool damaged = sqlite3_column_type(sum, 3) != SQLITE_NULL;
     int64_t sequence = sqlite3_column_int64(sum, 3);
@@ -236,8 +193,12 @@ kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cac
         " {covered_rows} AND sequence NOT IN (SELECT sequence FROM rejected)) ORDER BY sequence";
     static const char delete_covered[] = "DELETE FROM pending WHERE {covered_rows}";
     kedge_status status = count_covered(db, cache, meta, error);
-    if (status == KEDGE_OK) status = run_covered(db, keep, cache, now_ms, error);
-    if (status == KEDGE_OK) status = run_covered(db, delete_covered, cache, now_ms, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_change(db, keep, error, "ciii", cache->client, cache->lmid,
+                                       cache->version, now_ms);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_change(db, delete_covered, error, "cii", cache->client, cache->lmid,
+                                       cache->version);
     /* A rotation may know outcomes of a later version; those must not be forgotten on the way. */
     if (status == KEDGE_OK && sqlite3_changes(db->handle) > 0 &&
         cache->version >= meta->settled_version && meta->ask_settled == 0) {

@@ -15,11 +15,8 @@ static kedge_status count_waiting(kedge_store_db *db, const kedge_outbox_meta *o
         "SELECT count(*) FROM pending WHERE covered_version IS NOT NULL AND covered_version > ?1"
         " AND client <> ?2";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, cache->version);
-    kedge_store_bind_chars(db, find, 2, outbox->client);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status =
+        kedge_store_db_find(db, sql, &find, error, "ic", cache->version, outbox->client);
     if (status != KEDGE_OK) return status;
     *count = sqlite3_column_int64(find, 0);
     sqlite3_reset(find);
@@ -31,12 +28,8 @@ static kedge_status count_rows(kedge_store_db *db, const char *sql, const kedge_
                                int64_t *counts, int count, kedge_error *error)
 {
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, cache->client);
-    kedge_store_bind_integer(db, find, 2, cache->lmid);
-    kedge_store_bind_integer(db, find, 3, cache->version);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", cache->client,
+                                              cache->lmid, cache->version);
     if (status != KEDGE_OK) return status;
     for (int i = 0; i < count; i++)
         counts[i] = sqlite3_column_int64(find, i);
@@ -51,10 +44,7 @@ static kedge_status lower_to_tail(kedge_store_db *db, const kedge_outbox_meta *o
     static const char sql[] = "SELECT min(id) FROM confirmed WHERE client = ?1"
                               " AND checksum = {confirmed#}";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, outbox->client);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "c", outbox->client);
     if (status != KEDGE_OK) return status;
     bool none = sqlite3_column_type(find, 0) == SQLITE_NULL;
     int64_t id = sqlite3_column_int64(find, 0);
@@ -160,10 +150,7 @@ static kedge_status read_rejected(kedge_store_db *db, int64_t sequence, kedge_ou
 {
     static const char sql[] = "SELECT state FROM rejected WHERE sequence = ?1";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, sequence);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", sequence);
     if (status == KEDGE_DONE) *outcome = KEDGE_OUTCOME_APPLIED;
     if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
     bool again = sqlite3_column_int(find, 0) == KEDGE_INBOX_CONFLICT;

@@ -155,9 +155,7 @@ kedge_status kedge_store_lower_to_decided(kedge_store *store, const kedge_store_
     kedge_status status = kedge_reader_take(store, &reader, error);
     if (status != KEDGE_OK) return status;
     kedge_store_db *db = &reader->outbox;
-    status = kedge_store_db_take(db, sql, &find, error);
-    if (status == KEDGE_OK) kedge_store_bind_chars(db, find, 1, at->client);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+    status = kedge_store_db_find(db, sql, &find, error, "c", at->client);
     if (status == KEDGE_OK) {
         int64_t id = sqlite3_column_int64(find, 0);
         if (id > 0 && id < *lowest) *lowest = id;

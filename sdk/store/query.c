@@ -99,10 +99,7 @@ static kedge_status make_views(kedge_query *query, kedge_error *error)
         db, shadowed ? "DROP VIEW temp.item;" ALL_ITEMS(SHADOW) : ALL_ITEMS(TABLE), error);
     for (int i = 0; i < KEDGE_LIMIT_COLLECTIONS && status == KEDGE_OK; i++) {
         sqlite3_stmt *next;
-        status = kedge_store_db_take(db, shadowed ? shadow : table, &next, error);
-        if (status != KEDGE_OK) break;
-        kedge_store_bind_chars(db, next, 1, name);
-        status = kedge_store_db_step(db, next, error);
+        status = kedge_store_db_find(db, shadowed ? shadow : table, &next, error, "c", name);
         if (status != KEDGE_OK) break;
         bool more = sqlite3_column_type(next, 0) != SQLITE_NULL &&
                     kedge_store_column_chars(next, 0, name, sizeof name);

@@ -32,10 +32,7 @@ static kedge_status next_conflict(kedge_store *store, int64_t behind, conflict *
                               " ORDER BY sequence LIMIT 1";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, behind);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", behind);
     if (status != KEDGE_OK) return status;
     found->sequence = sqlite3_column_int64(find, 0);
     found->timestamp_ms = sqlite3_column_int64(find, 1);
@@ -65,9 +62,8 @@ static kedge_status show(kedge_store *store, int64_t sequence, const kedge_error
                               " message = coalesce(?3, message) WHERE sequence = ?1";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(db, sql, &update, error);
+    kedge_status status = kedge_store_db_bind(db, sql, &update, error, "i", sequence);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, update, 1, sequence);
     if (why) kedge_store_bind_chars(db, update, 2, why->code);
     if (why) kedge_store_bind_chars(db, update, 3, why->message);
     status = kedge_store_db_run(db, update, error);

@@ -26,27 +26,12 @@ typedef struct rotation {
     char old_client[KEDGE_CLIENT_ID_SIZE];
 } rotation;
 
-static kedge_status run_for(kedge_store_db *db, const char *sql, int64_t sequence, int64_t number,
-                            kedge_error *error)
-{
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, statement, 1, sequence);
-    if (sqlite3_bind_parameter_count(statement) > 1)
-        kedge_store_bind_integer(db, statement, 2, number);
-    return kedge_store_db_run(db, statement, error);
-}
-
 static kedge_status next_row(kedge_store_db *db, int64_t behind, kedge_pending *row,
                              kedge_error *error)
 {
     static const char sql[] = "SELECT min(sequence) FROM pending WHERE sequence > ?1";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, behind);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", behind);
     if (status != KEDGE_OK) return status;
     bool none = sqlite3_column_type(find, 0) == SQLITE_NULL;
     int64_t sequence = sqlite3_column_int64(find, 0);
@@ -68,14 +53,9 @@ static kedge_status give_number(kedge_store *store, const rotation *work, int64_
         " rejected.sequence = pending.sequence AND state <> 3) THEN 2 ELSE max(withheld, 1) END"
         " WHERE sequence = ?1";
     kedge_store_db *db = &store->outbox;
-    sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(db, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, update, 1, sequence);
-    kedge_store_bind_integer(db, update, 2, work->outbox.highest_id);
-    kedge_store_bind_chars(db, update, 3, work->outbox.client);
-    kedge_store_bind_integer(db, update, 4, work->lost);
-    status = kedge_store_db_run(db, update, error);
+    kedge_status status =
+        kedge_store_db_change(db, sql, error, "iici", sequence, work->outbox.highest_id,
+                              work->outbox.client, (int64_t)work->lost);
     return status == KEDGE_OK ? kedge_outbox_seal(db, sequence, error) : status;
 }
 
@@ -89,7 +69,8 @@ static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequenc
     KEDGE_ASSERT(work->outbox.highest_id < KEDGE_LIMIT_MUTATION_ID);
     work->outbox.highest_id++;
     kedge_status status = give_number(store, work, sequence, error);
-    if (status == KEDGE_OK) status = run_for(&store->outbox, undecided, sequence, 0, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_change(&store->outbox, undecided, error, "i", sequence);
     return status;
 }
 
@@ -97,7 +78,8 @@ static kedge_status cover_row(kedge_store *store, int64_t sequence, int64_t vers
                               kedge_error *error)
 {
     static const char sql[] = "UPDATE pending SET covered_version = ?2 WHERE sequence = ?1";
-    kedge_status status = run_for(&store->outbox, sql, sequence, version, error);
+    kedge_status status =
+        kedge_store_db_change(&store->outbox, sql, error, "ii", sequence, version);
     if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
     return status;
 }
@@ -113,7 +95,8 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *o
     }
     /* Another copy of the folder may have made a client-only edit again. */
     status = kedge_outbox_reject(store, sequence, outcome, false, error);
-    if (status == KEDGE_OK) status = run_for(&store->outbox, drop, sequence, 0, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_change(&store->outbox, drop, error, "i", sequence);
     return status;
 }
 
@@ -178,12 +161,7 @@ static kedge_status run_tail(kedge_store *store, const rotation *work, const cha
                              kedge_error *error)
 {
     kedge_store_db *db = &store->outbox;
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, statement, 1, work->old_client);
-    kedge_store_bind_integer(db, statement, 2, work->restored_lmid);
-    return kedge_store_db_run(db, statement, error);
+    return kedge_store_db_change(db, sql, error, "ci", work->old_client, work->restored_lmid);
 }
 
 /* Rows of the tail that are damaged cannot be sent again: the inbox shows them, under their
@@ -201,12 +179,9 @@ static kedge_status set_tail_aside(kedge_store *store, kedge_outbox_meta *meta, 
     static const char forget[] = "DELETE FROM confirmed WHERE checksum IS NOT {confirmed#}";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, show, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, statement, 1, meta->last_sequence);
-    kedge_store_bind_integer(db, statement, 2,
-                             store->environment->now_ms(store->environment->context));
-    status = kedge_store_db_run(db, statement, error);
+    kedge_status status =
+        kedge_store_db_change(db, show, error, "ii", meta->last_sequence,
+                              store->environment->now_ms(store->environment->context));
     int shown = sqlite3_changes(db->handle);
     if (status == KEDGE_OK) status = kedge_store_db_take(db, forget, &statement, error);
     if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
@@ -222,12 +197,8 @@ static kedge_status next_confirmed(kedge_store *store, const rotation *work, int
         " AND sequence > ?3 ORDER BY sequence LIMIT 1";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, work->old_client);
-    kedge_store_bind_integer(db, find, 2, work->restored_lmid);
-    kedge_store_bind_integer(db, find, 3, behind);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", work->old_client,
+                                              work->restored_lmid, behind);
     if (status != KEDGE_OK) return status;
     *sequence = sqlite3_column_int64(find, 0);
     row->id = sqlite3_column_int64(find, 1);
@@ -252,9 +223,9 @@ static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_e
         if (same && row.digest.size == KEDGE_DIGEST_SIZE)
             outcome = kedge_pull_outcome_of(&work->response->outcomes, &row);
         if (outcome && !kedge_wire_is_rejection(outcome->decision)) continue;
-        status = run_for(&store->outbox, recall, sequence, 0, error);
+        status = kedge_store_db_change(&store->outbox, recall, error, "i", sequence);
         if (status == KEDGE_OK)
-            status = run_for(&store->outbox, delete_recalled, sequence, 0, error);
+            status = kedge_store_db_change(&store->outbox, delete_recalled, error, "i", sequence);
         if (status != KEDGE_OK) return status;
     }
     return status == KEDGE_DONE ? KEDGE_OK : status;

@@ -21,10 +21,7 @@ const char kedge_salvage_declared[] = TABLE("declared", "ordinal", "{declared}",
 static kedge_status read_behind(kedge_store_db *db, const char *table, int64_t key,
                                 sqlite3_stmt **row)
 {
-    kedge_status status = kedge_store_db_take(db, table, row, NULL);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, *row, 1, key);
-    status = kedge_store_db_step(db, *row, NULL);
+    kedge_status status = kedge_store_db_find(db, table, row, NULL, "i", key);
     /* Keys must rise: a page that is out of order could make the scan endless. */
     if (status == KEDGE_OK && sqlite3_column_int64(*row, 0) <= key) return KEDGE_CORRUPT;
     return status;

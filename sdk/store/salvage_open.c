@@ -73,10 +73,7 @@ static kedge_status list_pages(kedge_store_db *db, graft *list, kedge_error *err
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_number(db, "PRAGMA page_count", &pages, error);
     for (int64_t page = 1; page <= pages && status == KEDGE_OK; page++) {
-        status = kedge_store_db_take(db, sql, &find, error);
-        if (status != KEDGE_OK) break;
-        kedge_store_bind_integer(db, find, 1, page);
-        status = kedge_store_db_step(db, find, error);
+        status = kedge_store_db_find(db, sql, &find, error, "i", page);
         if (status == KEDGE_DONE && list->count < PAGES_MAX) list->pages[list->count++] = page;
         if (status == KEDGE_DONE) status = KEDGE_OK;
     }

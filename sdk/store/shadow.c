@@ -207,10 +207,9 @@ static kedge_status lay_row(kedge_store_db *db, const kedge_overlay_entry *row, 
     sqlite3_stmt *insert;
     const kedge_bytes *value = row->deleted ? NULL : &row->value;
     kedge_checksum begun = kedge_row_begin(KEDGE_ROW_ITEM, row->collection);
-    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
+    kedge_status status =
+        kedge_store_db_bind(db, sql, &insert, error, "tt", row->collection, row->id);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_text(db, insert, 1, row->collection);
-    kedge_store_bind_text(db, insert, 2, row->id);
     if (value) kedge_store_bind_text(db, insert, 3, *value);
     kedge_store_bind_integer(db, insert, 4, kedge_row_checksum(begun, row->id, value));
     return kedge_store_db_run(db, insert, error);

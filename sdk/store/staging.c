@@ -23,17 +23,10 @@ static kedge_status insert_outcome(kedge_store_db *db, const kedge_wire_outcome 
 {
     static const char sql[] = "INSERT INTO staged_outcome VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     int64_t checksum = outcome_checksum(outcome);
-    sqlite3_stmt *insert;
-    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, insert, 1, outcome->id);
-    kedge_store_bind_integer(db, insert, 2, outcome->version);
-    kedge_store_bind_blob(db, insert, 3, outcome->digest, sizeof outcome->digest);
-    kedge_store_bind_integer(db, insert, 4, outcome->decision);
-    kedge_store_bind_chars(db, insert, 5, outcome->code);
-    kedge_store_bind_chars(db, insert, 6, outcome->message);
-    kedge_store_bind_integer(db, insert, 7, checksum);
-    status = kedge_store_db_run(db, insert, error);
+    kedge_status status = kedge_store_db_change(
+        db, sql, error, "iibicci", outcome->id, outcome->version,
+        ((kedge_bytes){(const char *)outcome->digest, sizeof outcome->digest}),
+        (int64_t)outcome->decision, outcome->code, outcome->message, checksum);
     if (status == KEDGE_OK) kedge_row_total_add(total, checksum);
     return status;
 }
@@ -45,17 +38,9 @@ static kedge_status insert_staging(kedge_store_db *db, const kedge_staging *stag
         "INSERT INTO staging VALUES(1, ?1, ?2, ?3, ?4, ?5, 0, '', 0, 0, ?6, ?7, "
         "kedge_checksum(" KEDGE_SQL_NUMBER(
             KEDGE_ROW_STAGING) ", 1, ?1, ?2, ?3, ?4, ?5, 0, '', 0, 0, ?6, ?7))";
-    sqlite3_stmt *insert;
-    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, insert, 1, staging->version);
-    kedge_store_bind_chars(db, insert, 2, staging->lineage);
-    kedge_store_bind_integer(db, insert, 3, staging->lmid);
-    kedge_store_bind_chars(db, insert, 4, staging->client);
-    kedge_store_bind_integer(db, insert, 5, staging->lost);
-    kedge_store_bind_integer(db, insert, 6, staging->outcomes.rows);
-    kedge_store_bind_integer(db, insert, 7, staging->outcomes.sum);
-    return kedge_store_db_run(db, insert, error);
+    return kedge_store_db_change(db, sql, error, "iciciii", staging->version, staging->lineage,
+                                 staging->lmid, staging->client, (int64_t)staging->lost,
+                                 staging->outcomes.rows, staging->outcomes.sum);
 }
 
 kedge_status kedge_staging_begin(kedge_store *store, kedge_staging *staging,
@@ -92,14 +77,8 @@ kedge_status kedge_staging_after(kedge_store *store, const kedge_staging *stagin
             KEDGE_ROW_STAGING) ", only, version, lineage, lmid, client, lost, ?2, ?1, ?3, ?4,"
                                " outcome_rows, outcome_sum)";
     kedge_store_db *db = &store->cache;
-    sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(db, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_text(db, update, 1, after);
-    kedge_store_bind_integer(db, update, 2, complete);
-    kedge_store_bind_integer(db, update, 3, staging->items.rows);
-    kedge_store_bind_integer(db, update, 4, staging->items.sum);
-    return kedge_store_db_run(db, update, error);
+    return kedge_store_db_change(db, sql, error, "tiii", after, (int64_t)complete,
+                                 staging->items.rows, staging->items.sum);
 }
 
 static kedge_status read_outcome(kedge_store_db *db, sqlite3_stmt *cursor, kedge_wire_outcome *row,

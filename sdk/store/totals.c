@@ -36,12 +36,8 @@ kedge_status kedge_tail_count_nowhere(kedge_store_db *db, const kedge_tail_mark 
     sqlite3_stmt *find;
     *count = 0;
     if (mark->through <= mark->from) return KEDGE_OK;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, mark->client);
-    kedge_store_bind_integer(db, find, 2, mark->from);
-    kedge_store_bind_integer(db, find, 3, mark->through);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status =
+        kedge_store_db_find(db, sql, &find, error, "cii", mark->client, mark->from, mark->through);
     if (status != KEDGE_OK) return status;
     *count = mark->through - mark->from - sqlite3_column_int64(find, 0);
     sqlite3_reset(find);
@@ -56,11 +52,7 @@ static kedge_status insert_unknown(kedge_store_db *db, int64_t now_ms, kedge_err
         " SELECT {confirmed}, ({confirmed#} + 1) & 4294967295 FROM (SELECT NULL AS sequence,"
         " '' AS client, 0 AS id, '' AS name, '' AS args, 0 AS timestamp, {no_origin},"
         " ?1 AS confirmed_ms)";
-    sqlite3_stmt *insert;
-    kedge_status status = kedge_store_db_take(db, sql, &insert, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, insert, 1, now_ms);
-    return kedge_store_db_run(db, insert, error);
+    return kedge_store_db_change(db, sql, error, "i", now_ms);
 }
 
 kedge_status kedge_tail_note_missing(kedge_store_db *db, const kedge_tail_mark *mark,
@@ -214,12 +206,7 @@ static kedge_status count_known(kedge_store_db *db, const char *client, int64_t 
         "SELECT (SELECT count(*) FROM confirmed WHERE client = ?1 AND id > ?2 AND id <= ?3)"
         " + (SELECT count(*) FROM rejected WHERE client = ?1 AND id > ?2 AND id <= ?3)";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, find, 1, client);
-    kedge_store_bind_integer(db, find, 2, lmid);
-    kedge_store_bind_integer(db, find, 3, through);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", client, lmid, through);
     if (status != KEDGE_OK) return status;
     *known = sqlite3_column_int64(find, 0);
     sqlite3_reset(find);
@@ -263,22 +250,10 @@ kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *mar
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-static kedge_status run_mark(kedge_store_db *db, const char *sql, const char *client,
-                             int64_t through, kedge_error *error)
-{
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_chars(db, statement, 1, client);
-    if (sqlite3_bind_parameter_count(statement) > 1)
-        kedge_store_bind_integer(db, statement, 2, through);
-    return kedge_store_db_run(db, statement, error);
-}
-
 static kedge_status seal(kedge_store_db *db, const char *client, kedge_error *error)
 {
     static const char sql[] = "UPDATE trimmed SET checksum = {trimmed#} WHERE client = ?1";
-    return run_mark(db, sql, client, 0, error);
+    return kedge_store_db_change(db, sql, error, "c", client);
 }
 
 /* Keeps the newest KEDGE_LIMIT_EARLIER_CLIENTS clients. */
@@ -291,18 +266,16 @@ kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t 
         " kedge_checksum(4, ?1, ?2) WHERE ?1 NOT IN (SELECT client FROM trimmed)";
     static const char bound[] = "DELETE FROM trimmed WHERE ordinal NOT IN"
                                 " (SELECT ordinal FROM trimmed ORDER BY ordinal DESC LIMIT ?1)";
-    sqlite3_stmt *statement;
     kedge_wire_client_marks marks;
     if (through <= 0) return KEDGE_OK;
     /* a damaged row must not get a new checksum */
     kedge_status status = kedge_trimmed_read(db, &marks, error);
-    if (status == KEDGE_OK) status = run_mark(db, raise, client, through, error);
+    if (status == KEDGE_OK) status = kedge_store_db_change(db, raise, error, "ci", client, through);
     if (status == KEDGE_OK) status = seal(db, client, error);
-    if (status == KEDGE_OK) status = run_mark(db, insert, client, through, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, bound, &statement, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_change(db, insert, error, "ci", client, through);
     if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, statement, 1, KEDGE_LIMIT_EARLIER_CLIENTS);
-    return kedge_store_db_run(db, statement, error);
+    return kedge_store_db_change(db, bound, error, "i", (int64_t)KEDGE_LIMIT_EARLIER_CLIENTS);
 }
 
 /* A client that is not in the response is counted at the next lost lineage. */
@@ -322,9 +295,9 @@ static kedge_status lower(kedge_store_db *db, const char *client, int64_t throug
 {
     static const char sql[] = "UPDATE trimmed SET through = ?2 WHERE client = ?1";
     static const char none[] = "DELETE FROM trimmed WHERE client = ?1";
-    kedge_status status = run_mark(db, through > 0 ? sql : none, client, through, error);
-    if (status == KEDGE_OK && through > 0) status = seal(db, client, error);
-    return status;
+    if (through <= 0) return kedge_store_db_change(db, none, error, "c", client);
+    kedge_status status = kedge_store_db_change(db, sql, error, "ci", client, through);
+    return status == KEDGE_OK ? seal(db, client, error) : status;
 }
 
 kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_wire_client_marks *decided,

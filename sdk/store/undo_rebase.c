@@ -156,11 +156,7 @@ static kedge_status find_remade(kedge_store *store, int64_t first, int64_t last,
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *find;
     *sequence = INT64_MAX;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_bind_integer(db, find, 1, first);
-    kedge_store_bind_integer(db, find, 2, last);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "ii", first, last);
     if (status == KEDGE_OK && sqlite3_column_type(find, 0) == SQLITE_INTEGER)
         *sequence = sqlite3_column_int64(find, 0);
     sqlite3_reset(find);
