@@ -10,27 +10,18 @@ kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, k
         " item_rows, item_sum, base_rows, base_sum,"
         " checksum = {cache_meta#} FROM meta";
     sqlite3_stmt *row;
-    kedge_status status = kedge_store_db_take(db, sql, &row, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, row, error);
-    if (status == KEDGE_OK &&
-        (sqlite3_column_int(row, 11) == 0 ||
-         !kedge_store_column_chars(row, 0, meta->client, sizeof meta->client) ||
-         !kedge_store_column_chars(row, 1, meta->lineage, sizeof meta->lineage))) {
-        sqlite3_reset(row);
-        status = KEDGE_DONE;
-    }
+    bool sound = false;
+    kedge_cache_meta found;
+    kedge_status status = kedge_store_db_find(db, sql, &row, error, "");
     if (status == KEDGE_DONE) return kedge_table_fail(db, "meta", error);
     if (status != KEDGE_OK) return status;
-    meta->version = sqlite3_column_int64(row, 2);
-    meta->lmid = sqlite3_column_int64(row, 3);
-    meta->revision = sqlite3_column_int64(row, 4);
-    meta->reflected_sequence = sqlite3_column_int64(row, 5);
-    meta->resyncing = sqlite3_column_int(row, 6) != 0;
-    meta->items.rows = sqlite3_column_int64(row, 7);
-    meta->items.sum = sqlite3_column_int64(row, 8);
-    meta->bases.rows = sqlite3_column_int64(row, 9);
-    meta->bases.sum = sqlite3_column_int64(row, 10);
+    bool fits = kedge_store_columns(
+        row, "cciiiiniiiin", found.client, sizeof found.client, found.lineage, sizeof found.lineage,
+        &found.version, &found.lmid, &found.revision, &found.reflected_sequence, &found.resyncing,
+        &found.items.rows, &found.items.sum, &found.bases.rows, &found.bases.sum, &sound);
     sqlite3_reset(row);
+    if (!fits || !sound) return kedge_table_fail(db, "meta", error);
+    *meta = found;
     return KEDGE_OK;
 }
 
@@ -60,68 +51,51 @@ kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedg
                               " item_sum, outcome_rows, outcome_sum,"
                               " checksum = {staging#} FROM staging";
     sqlite3_stmt *row;
-    kedge_status status = kedge_store_db_take(db, sql, &row, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, row, error);
-    *staging = (kedge_staging){.version = -1};
+    bool sound = false;
+    kedge_staging found = {.version = -1};
+    kedge_status status = kedge_store_db_find(db, sql, &row, error, "");
+    *staging = found;
     if (status == KEDGE_DONE) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
-    if (sqlite3_column_int(row, 10) == 0 ||
-        !kedge_store_column_chars(row, 1, staging->lineage, sizeof staging->lineage) ||
-        !kedge_store_column_chars(row, 3, staging->client, sizeof staging->client)) {
-        sqlite3_reset(row);
-        return kedge_table_fail(db, "staging", error);
-    }
-    staging->version = sqlite3_column_int64(row, 0);
-    staging->lmid = sqlite3_column_int64(row, 2);
-    staging->lost = sqlite3_column_int(row, 4) != 0;
-    staging->complete = sqlite3_column_int(row, 5) != 0;
-    staging->items.rows = sqlite3_column_int64(row, 6);
-    staging->items.sum = sqlite3_column_int64(row, 7);
-    staging->outcomes.rows = sqlite3_column_int64(row, 8);
-    staging->outcomes.sum = sqlite3_column_int64(row, 9);
+    bool fits = kedge_store_columns(
+        row, "icicnniiiin", &found.version, found.lineage, sizeof found.lineage, &found.lmid,
+        found.client, sizeof found.client, &found.lost, &found.complete, &found.items.rows,
+        &found.items.sum, &found.outcomes.rows, &found.outcomes.sum, &sound);
     sqlite3_reset(row);
+    if (!fits || !sound) return kedge_table_fail(db, "staging", error);
+    *staging = found;
     return KEDGE_OK;
 }
 
 /* ---- one row of a table with keys ---- */
 
-/* The statements of one table. All have the key in ?1 and ?2. */
+/* The statements of one table. All have the key in ?1 and ?2; ?3 is the value, ?4 the checksum. */
 typedef struct keyed_table {
     char name[12];
     int kind;
-    char find[80];   /* id, value, checksum */
-    char insert[72]; /* ?3 value, ?4 checksum; does not change an existing row */
-    char update[84]; /* likewise */
-    char remove[60];
+    char find[24];
+    char insert[24]; /* does not change an existing row */
+    char update[24];
+    char remove[24];
 } keyed_table;
 
 #define KEYED_TABLE(table, number)                                                                 \
     {                                                                                              \
-#table, number,                                                                            \
-            "SELECT id, value, checksum FROM " #table " WHERE collection = ?1 AND id = ?2",        \
-            "INSERT INTO " #table " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",                \
-            "UPDATE " #table " SET value = ?3, checksum = ?4 WHERE collection = ?1 AND id = ?2",   \
-            "DELETE FROM " #table " WHERE collection = ?1 AND id = ?2"                             \
+        table, number, "{find " table "}", "{insert " table "}", "{update " table "}",             \
+            "{remove " table "}"                                                                   \
     }
 
-static const keyed_table ITEM = KEYED_TABLE(item, KEDGE_ROW_ITEM);
-static const keyed_table BASE = KEYED_TABLE(base, KEDGE_ROW_BASE);
-static const keyed_table STAGED = KEYED_TABLE(staged_item, KEDGE_ROW_ITEM);
-
-/* Takes a statement and binds the key to ?1 and ?2. */
-static kedge_status take_keyed(kedge_store_db *db, const char *sql, kedge_bytes collection,
-                               kedge_bytes id, sqlite3_stmt **statement, kedge_error *error)
-{
-    return kedge_store_db_bind(db, sql, statement, error, "tt", collection, id);
-}
+static const keyed_table ITEM = KEYED_TABLE("item", KEDGE_ROW_ITEM);
+static const keyed_table BASE = KEYED_TABLE("base", KEDGE_ROW_BASE);
+static const keyed_table STAGED = KEYED_TABLE("staged_item", KEDGE_ROW_ITEM);
+_Static_assert(sizeof "{insert staged_item}" <= sizeof STAGED.insert, "with a NUL behind it");
 
 /* Finds a row and checks it, or returns KEDGE_NOT_FOUND. */
 static kedge_status find_row(kedge_store_db *db, const keyed_table *table, kedge_bytes collection,
                              kedge_bytes id, kedge_cache_row *row, kedge_error *error)
 {
     sqlite3_stmt *find;
-    kedge_status status = take_keyed(db, table->find, collection, id, &find, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, table->find, &find, error, "tt", collection, id);
     if (status == KEDGE_DONE) return KEDGE_NOT_FOUND;
     if (status != KEDGE_OK) return status;
     /* When pages are out of order, SQLite can find a row with another key. */
@@ -129,18 +103,6 @@ static kedge_status find_row(kedge_store_db *db, const keyed_table *table, kedge
         !kedge_bytes_equal(row->id, id))
         return kedge_row_fail(db, table->name, collection, id, error);
     return KEDGE_OK;
-}
-
-static kedge_status run_put(kedge_store_db *db, const char *sql, kedge_bytes collection,
-                            kedge_bytes id, const kedge_bytes *value, int64_t checksum,
-                            kedge_error *error)
-{
-    sqlite3_stmt *put;
-    kedge_status status = take_keyed(db, sql, collection, id, &put, error);
-    if (status != KEDGE_OK) return status;
-    if (value) kedge_store_bind_text(db, put, 3, *value);
-    kedge_store_bind_integer(db, put, 4, checksum);
-    return kedge_store_db_run(db, put, error);
 }
 
 static bool same_value(const kedge_cache_row *row, const kedge_bytes *value)
@@ -155,7 +117,8 @@ static kedge_status insert_row(kedge_store_db *db, const keyed_table *table, ked
                                bool *inserted, kedge_error *error)
 {
     int64_t checksum = kedge_row_checksum(kedge_row_begin(table->kind, collection), id, value);
-    kedge_status status = run_put(db, table->insert, collection, id, value, checksum, error);
+    kedge_status status =
+        kedge_store_db_change(db, table->insert, error, "ttoi", collection, id, value, checksum);
     *inserted = status == KEDGE_OK && sqlite3_changes(db->handle) > 0;
     if (*inserted) kedge_row_total_add(total, checksum);
     return status;
@@ -173,7 +136,8 @@ static kedge_status replace_row(kedge_store_db *db, const keyed_table *table,
     if (status == KEDGE_NOT_FOUND) return kedge_row_fail(db, table->name, collection, id, error);
     if (status != KEDGE_OK || same_value(&old, value)) return status;
     int64_t checksum = kedge_row_checksum(kedge_row_begin(table->kind, collection), id, value);
-    status = run_put(db, table->update, collection, id, value, checksum, error);
+    status =
+        kedge_store_db_change(db, table->update, error, "ttoi", collection, id, value, checksum);
     if (status != KEDGE_OK) return status;
     kedge_row_total_remove(total, old.checksum);
     kedge_row_total_add(total, checksum);
@@ -195,12 +159,11 @@ static kedge_status delete_row(kedge_store_db *db, const keyed_table *table, ked
                                kedge_error *error)
 {
     kedge_cache_row old;
-    sqlite3_stmt *remove;
     *changed = false;
     kedge_status status = find_row(db, table, collection, id, &old, error);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
-    if (status == KEDGE_OK) status = take_keyed(db, table->remove, collection, id, &remove, error);
-    if (status == KEDGE_OK) status = kedge_store_db_run(db, remove, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_change(db, table->remove, error, "tt", collection, id);
     if (status != KEDGE_OK) return status;
     kedge_row_total_remove(total, old.checksum);
     *changed = true;
@@ -260,17 +223,14 @@ static kedge_status reader_next(void *context, kedge_bytes collection, bool from
                                 kedge_bytes after, kedge_buffer *id, kedge_buffer *value,
                                 kedge_error *error)
 {
-    static const char first[] = "SELECT id, value, checksum FROM item WHERE collection = ?1"
-                                " AND id >= ?2 ORDER BY id LIMIT 1";
-    static const char behind[] = "SELECT id, value, checksum FROM item WHERE collection = ?1"
-                                 " AND id > ?2 ORDER BY id LIMIT 1";
+    static const char first[] = "{rows item} AND id >= ?2 ORDER BY id LIMIT 1";
+    static const char behind[] = "{rows item} AND id > ?2 ORDER BY id LIMIT 1";
     kedge_store_db *db = context;
     sqlite3_stmt *next;
     kedge_cache_row row;
     kedge_bytes from = from_start ? (kedge_bytes){"", 0} : after;
     kedge_status status =
-        take_keyed(db, from_start ? first : behind, collection, from, &next, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, next, error);
+        kedge_store_db_find(db, from_start ? first : behind, &next, error, "tt", collection, from);
     if (status != KEDGE_OK) return status;
     if (!kedge_row_read(kedge_row_begin(KEDGE_ROW_ITEM, collection), next, 0, &row) ||
         (!from_start && kedge_bytes_compare(row.id, after) <= 0))

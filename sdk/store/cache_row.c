@@ -107,7 +107,7 @@ void kedge_sound_function(sqlite3_context *context, int count, sqlite3_value **v
         kedge_checksum begun = kedge_row_begin(KEDGE_ROW_ITEM, text_of(values[0]));
         if (kedge_row_checksum(begun, text_of(values[1]), &value) ==
             sqlite3_value_int64(values[3])) {
-            sqlite3_result_int(context, 1);
+            sqlite3_result_int64(context, 1);
             return;
         }
     }

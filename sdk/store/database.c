@@ -350,6 +350,9 @@ static kedge_status take_bound(kedge_store_db *db, const char *sql, sqlite3_stmt
             kedge_store_bind_integer(db, *statement, index, va_arg(values, int64_t));
         } else if (*types == 'c') {
             kedge_store_bind_chars(db, *statement, index, va_arg(values, const char *));
+        } else if (*types == 'o') {
+            const kedge_bytes *text = va_arg(values, const kedge_bytes *);
+            if (text) kedge_store_bind_text(db, *statement, index, *text);
         } else {
             kedge_bytes bytes = va_arg(values, kedge_bytes);
             KEDGE_ASSERT(*types == 't' || *types == 'b');
@@ -407,4 +410,27 @@ bool kedge_store_column_chars(sqlite3_stmt *statement, int column, char *out, si
     memcpy(out, text.data, text.size);
     out[text.size] = '\0';
     return true;
+}
+
+bool kedge_store_columns(sqlite3_stmt *statement, const char *types, ...)
+{
+    bool fits = true;
+    va_list outs;
+    va_start(outs, types);
+    for (int column = 0; *types != '\0'; column++, types++) {
+        if (*types == 'i') {
+            *va_arg(outs, int64_t *) = sqlite3_column_int64(statement, column);
+        } else if (*types == 'n') {
+            *va_arg(outs, bool *) = sqlite3_column_int64(statement, column) != 0;
+        } else if (*types == 't') {
+            *va_arg(outs, kedge_bytes *) = kedge_store_column(statement, column);
+        } else {
+            KEDGE_ASSERT(*types == 'c');
+            char *out = va_arg(outs, char *);
+            size_t out_size = va_arg(outs, size_t);
+            fits = kedge_store_column_chars(statement, column, out, out_size) && fits;
+        }
+    }
+    va_end(outs);
+    return fits;
 }

@@ -82,6 +82,7 @@ kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_st
  *     c  const char *, NUL-terminated
  *     t  kedge_bytes, as a text
  *     b  kedge_bytes, as a blob
+ *     o  const kedge_bytes *, as a text; NULL: null
  *
  * The bytes must outlive the run. After a failure the statement is NULL. */
 kedge_status kedge_store_db_bind(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
@@ -115,6 +116,15 @@ void kedge_store_bind_integer(kedge_store_db *db, sqlite3_stmt *statement, int i
 
 /* Borrowed until the next step. */
 kedge_bytes kedge_store_column(sqlite3_stmt *statement, int column);
+/* Reads the columns of a row from the first on. `types` has a letter for each of them:
+ *
+ *     i  int64_t *
+ *     n  bool *, whether it is not 0
+ *     t  kedge_bytes *, borrowed until the next step
+ *     c  char * and a size_t: room for a text and a NUL
+ *
+ * Returns false when a text does not fit; the other columns are read all the same. */
+bool kedge_store_columns(sqlite3_stmt *statement, const char *types, ...);
 /* Copies a text column and a NUL; false when it does not fit. */
 bool kedge_store_column_chars(sqlite3_stmt *statement, int column, char *out, size_t out_size);
 

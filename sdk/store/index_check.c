@@ -42,7 +42,7 @@ static kedge_status prepare(kedge_index_check *check, kedge_buffer *sql, sqlite3
     kedge_status status = kedge_buffer_status(sql, error);
     int code = SQLITE_OK;
     if (status == KEDGE_OK)
-        code = sqlite3_prepare_v2(check->cache->handle, sql->data, -1, statement, NULL);
+        code = sqlite3_prepare_v3(check->cache->handle, sql->data, -1, 0, statement, NULL);
     if (code != SQLITE_OK)
         status = kedge_store_db_fail(check->cache, code, "checking an index", error);
     kedge_buffer_free(sql);

@@ -21,22 +21,13 @@
 /* Returns false when a text does not fit; every text that Kedge writes fits. */
 static bool read_meta(sqlite3_stmt *row, kedge_outbox_meta *meta)
 {
-    meta->highest_id = sqlite3_column_int64(row, 1);
-    meta->last_sequence = sqlite3_column_int64(row, 2);
-    meta->sent_through = sqlite3_column_int64(row, 3);
-    meta->revision = sqlite3_column_int64(row, 4);
-    meta->unrecovered = sqlite3_column_int64(row, 5);
-    meta->trimmed_through = sqlite3_column_int64(row, 6);
-    meta->tail_bytes = sqlite3_column_int64(row, 7);
-    meta->settled_version = sqlite3_column_int64(row, 8);
-    meta->ask_settled = sqlite3_column_int64(row, 10);
-    meta->pending_rows = sqlite3_column_int64(row, 11);
-    meta->pending_sum = sqlite3_column_int64(row, 12);
-    meta->rejected_rows = sqlite3_column_int64(row, 15);
-    return kedge_store_column_chars(row, 0, meta->client, sizeof meta->client) &&
-           kedge_store_column_chars(row, 9, meta->settled_lineage, sizeof meta->settled_lineage) &&
-           kedge_store_column_chars(row, 13, meta->organization, sizeof meta->organization) &&
-           kedge_store_column_chars(row, 14, meta->project, sizeof meta->project);
+    return kedge_store_columns(
+        row, "ciiiiiiiiciiicci", meta->client, sizeof meta->client, &meta->highest_id,
+        &meta->last_sequence, &meta->sent_through, &meta->revision, &meta->unrecovered,
+        &meta->trimmed_through, &meta->tail_bytes, &meta->settled_version, meta->settled_lineage,
+        sizeof meta->settled_lineage, &meta->ask_settled, &meta->pending_rows, &meta->pending_sum,
+        meta->organization, sizeof meta->organization, meta->project, sizeof meta->project,
+        &meta->rejected_rows);
 }
 
 /* What saves or reports a damaged outbox reads one that could not be brought up to date. To
@@ -79,24 +70,16 @@ kedge_status kedge_outbox_meta_read(kedge_store_db *db, kedge_outbox_meta *meta,
     return status;
 }
 
-static void bind_meta(kedge_store_db *db, sqlite3_stmt *statement, const kedge_outbox_meta *meta)
+/* Runs a statement that writes `meta`, with {?16} as its columns. */
+static kedge_status write_meta(kedge_store_db *db, const char *sql, const kedge_outbox_meta *meta,
+                               kedge_error *error)
 {
-    kedge_store_bind_chars(db, statement, 1, meta->client);
-    kedge_store_bind_integer(db, statement, 2, meta->highest_id);
-    kedge_store_bind_integer(db, statement, 3, meta->last_sequence);
-    kedge_store_bind_integer(db, statement, 4, meta->sent_through);
-    kedge_store_bind_integer(db, statement, 5, meta->revision);
-    kedge_store_bind_integer(db, statement, 6, meta->unrecovered);
-    kedge_store_bind_integer(db, statement, 7, meta->trimmed_through);
-    kedge_store_bind_integer(db, statement, 8, meta->tail_bytes);
-    kedge_store_bind_integer(db, statement, 9, meta->settled_version);
-    kedge_store_bind_chars(db, statement, 10, meta->settled_lineage);
-    kedge_store_bind_integer(db, statement, 11, meta->ask_settled);
-    kedge_store_bind_integer(db, statement, 12, meta->pending_rows);
-    kedge_store_bind_integer(db, statement, 13, meta->pending_sum);
-    kedge_store_bind_chars(db, statement, 14, meta->organization);
-    kedge_store_bind_chars(db, statement, 15, meta->project);
-    kedge_store_bind_integer(db, statement, 16, meta->rejected_rows);
+    return kedge_store_db_change(db, sql, error, "ciiiiiiiiciiicci", meta->client, meta->highest_id,
+                                 meta->last_sequence, meta->sent_through, meta->revision,
+                                 meta->unrecovered, meta->trimmed_through, meta->tail_bytes,
+                                 meta->settled_version, meta->settled_lineage, meta->ask_settled,
+                                 meta->pending_rows, meta->pending_sum, meta->organization,
+                                 meta->project, meta->rejected_rows);
 }
 
 kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta *meta,
@@ -104,11 +87,7 @@ kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta
 {
     static const char sql[] =
         "UPDATE meta SET ({outbox_meta}, checksum) = ({?16}, kedge_checksum(5, {?16}))";
-    sqlite3_stmt *update;
-    kedge_status status = kedge_store_db_take(db, sql, &update, error);
-    if (status != KEDGE_OK) return status;
-    bind_meta(db, update, meta);
-    return kedge_store_db_run(db, update, error);
+    return write_meta(db, sql, meta, error);
 }
 
 kedge_status kedge_outbox_meta_make(kedge_store_db *db, const kedge_outbox_meta *meta,
@@ -118,12 +97,8 @@ kedge_status kedge_outbox_meta_make(kedge_store_db *db, const kedge_outbox_meta 
     static const char sql[] =
         "INSERT INTO meta(copy, {outbox_meta}, checksum) SELECT column1, {?16},"
         " kedge_checksum(5, {?16}) FROM (VALUES(1), (2))";
-    sqlite3_stmt *insert;
     kedge_status status = kedge_store_db_execute(db, clear, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &insert, error);
-    if (status != KEDGE_OK) return status;
-    bind_meta(db, insert, meta);
-    return kedge_store_db_run(db, insert, error);
+    return status == KEDGE_OK ? write_meta(db, sql, meta, error) : status;
 }
 
 kedge_status kedge_outbox_meta_heal(kedge_store_db *db, kedge_error *error)
@@ -157,29 +132,12 @@ bool kedge_outbox_row_sent(const kedge_outbox_meta *meta, const kedge_pending *r
            !kedge_bytes_equal_text(row->client, meta->client);
 }
 
-static void bind_coverage(kedge_store_db *db, sqlite3_stmt *statement,
-                          const kedge_cache_meta *cache)
-{
-    kedge_store_bind_chars(db, statement, 1, cache->client);
-    kedge_store_bind_integer(db, statement, 2, cache->lmid);
-    kedge_store_bind_integer(db, statement, 3, cache->version);
-}
-
 static void read_row(sqlite3_stmt *statement, kedge_pending *row)
 {
-    row->sequence = sqlite3_column_int64(statement, 0);
-    row->client = kedge_store_column(statement, 1);
-    row->id = sqlite3_column_int64(statement, 2);
-    row->uid = kedge_store_column(statement, 3);
-    row->digest = kedge_store_column(statement, 4);
-    row->name = kedge_store_column(statement, 5);
-    row->args = kedge_store_column(statement, 6);
-    row->timestamp_ms = sqlite3_column_int64(statement, 7);
-    row->origin_client = kedge_store_column(statement, 8);
-    row->origin_id = sqlite3_column_int64(statement, 9);
-    row->covered_version = sqlite3_column_int64(statement, 10);
-    row->withheld = sqlite3_column_int64(statement, 11) != 0;
-    row->checksum = sqlite3_column_int64(statement, 12);
+    (void)kedge_store_columns(statement, "itittttitiini", &row->sequence, &row->client, &row->id,
+                              &row->uid, &row->digest, &row->name, &row->args, &row->timestamp_ms,
+                              &row->origin_client, &row->origin_id, &row->covered_version,
+                              &row->withheld, &row->checksum);
 }
 
 static bool is_sound(sqlite3_stmt *statement, const kedge_pending *row)
@@ -231,9 +189,8 @@ kedge_status kedge_outbox_cursor_open(kedge_store_db *db, const kedge_cache_meta
                                       sqlite3_stmt **cursor, kedge_error *error)
 {
     static const char sql[] = "SELECT " ROW ", {covered} FROM pending ORDER BY sequence";
-    kedge_status status = kedge_store_db_take(db, sql, cursor, error);
-    if (status == KEDGE_OK) bind_coverage(db, *cursor, cache);
-    return status;
+    return kedge_store_db_bind(db, sql, cursor, error, "cii", cache->client, cache->lmid,
+                               cache->version);
 }
 
 static kedge_status next_row(kedge_store_db *db, sqlite3_stmt *cursor, kedge_pending *row,
@@ -371,10 +328,8 @@ kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta
 {
     static const char sql[] = "SELECT 1 FROM pending WHERE {covered_rows} LIMIT 1";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status != KEDGE_OK) return status;
-    bind_coverage(db, find, cache);
-    status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", cache->client,
+                                              cache->lmid, cache->version);
     if (status != KEDGE_OK && status != KEDGE_DONE) return status;
     *any = status == KEDGE_OK;
     sqlite3_reset(find);

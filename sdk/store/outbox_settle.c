@@ -98,17 +98,12 @@ static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error
         " AND checksum = {totals#}), id, confirmed_ms, length(CAST(args AS BLOB)),"
         " client, checksum = {confirmed#} FROM confirmed ORDER BY ordinal LIMIT 1";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "");
     if (status != KEDGE_OK) return status;
-    status = kedge_store_db_step(db, find, error);
-    if (status != KEDGE_OK) return status;
-    *row = (tail_row){.ordinal = sqlite3_column_int64(find, 0),
-                      .rows = sqlite3_column_int64(find, 1),
-                      .id = sqlite3_column_int64(find, 2),
-                      .confirmed_ms = sqlite3_column_int64(find, 3),
-                      .bytes = sqlite3_column_int64(find, 4)};
-    bool fits = kedge_store_column_chars(find, 5, row->client, sizeof row->client);
-    row->sound = fits && sqlite3_column_int(find, 6) == 1;
+    bool fits = kedge_store_columns(find, "iiiiicn", &row->ordinal, &row->rows, &row->id,
+                                    &row->confirmed_ms, &row->bytes, row->client,
+                                    sizeof row->client, &row->sound);
+    row->sound = row->sound && fits;
     sqlite3_reset(find);
     return KEDGE_OK;
 }

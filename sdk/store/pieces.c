@@ -17,7 +17,7 @@
 #define NAME_BYTES 40
 
 /* A line for each piece: its name, and its text behind =. */
-static const char PIECES[] =
+static const char OUTBOX_PIECES[] =
     "sealed=@({@}, checksum) SELECT {@}, {@#} FROM\n"
 
     /* ---- the columns of tables as they are made ---- */
@@ -93,9 +93,15 @@ static const char PIECES[] =
     " -old.checksum) WHERE name = '@'; END;"
     "CREATE TRIGGER @_anew AFTER UPDATE OF checksum ON @ BEGIN UPDATE totals SET rows = rows + 0,"
     " sum = sum + new.checksum - old.checksum, checksum = kedge_checksum(6, name, rows + 0,"
-    " sum + new.checksum - old.checksum) WHERE name = '@'; END;\n"
+    " sum + new.checksum - old.checksum) WHERE name = '@'; END;\n";
 
+static const char CACHE_PIECES[] =
     /* ---- the rows of the cache ---- */
+    "rows=SELECT id, value, checksum FROM @ WHERE collection = ?1\n"
+    "find={rows @} AND id = ?2\n"
+    "insert=INSERT INTO @ VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING\n"
+    "update=UPDATE @ SET value = ?3, checksum = ?4 WHERE collection = ?1 AND id = ?2\n"
+    "remove=DELETE FROM @ WHERE collection = ?1 AND id = ?2\n"
     "item#=kedge_checksum(101, collection, id, value)\n"
     "base#=kedge_checksum(102, collection, id, value)\n"
     "cache_meta#=kedge_checksum(103, only, client, lineage, version, lmid, revision,"
@@ -110,16 +116,21 @@ _Static_assert(KEDGE_ROW_ITEM == 101 && KEDGE_ROW_BASE == 102 && KEDGE_ROW_CACHE
                    KEDGE_ROW_CHANGE == 106,
                "the checksums above have these kinds");
 
-/* Returns the text of a piece, up to the end of its line. */
-static const char *find(const char *name)
+/* Returns the text of a piece, up to the end of its line; NULL: it is none of these. */
+static const char *find_among(const char *line, const char *name)
 {
     size_t size = strlen(name);
-    const char *line = PIECES;
-    while (strncmp(line, name, size) != 0 || line[size] != '=') {
-        line = strchr(line, '\n') + 1;
-        KEDGE_ASSERT(*line != '\0');
-    }
-    return line + size + 1;
+    for (; *line != '\0'; line = strchr(line, '\n') + 1)
+        if (strncmp(line, name, size) == 0 && line[size] == '=') return line + size + 1;
+    return NULL;
+}
+
+static const char *find(const char *name)
+{
+    const char *text = find_among(OUTBOX_PIECES, name);
+    if (!text) text = find_among(CACHE_PIECES, name);
+    KEDGE_ASSERT(text != NULL);
+    return text;
 }
 
 /* Reads the name of a piece, up to the brace, with the argument in place of an @. Returns what is

@@ -217,7 +217,7 @@ static kedge_status bind_one(kedge_query *query, int index, kedge_bytes value, k
     if (kedge_json_type_of(value) == KEDGE_JSON_NULL)
         code = sqlite3_bind_null(query->statement, index);
     else if (kedge_json_to_boolean(value, &boolean))
-        code = sqlite3_bind_int(query->statement, index, boolean);
+        code = sqlite3_bind_int64(query->statement, index, boolean);
     else if (kedge_json_to_integer(value, &integer))
         code = sqlite3_bind_int64(query->statement, index, integer);
     else if (kedge_json_to_number(value, &number))

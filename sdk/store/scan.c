@@ -24,16 +24,14 @@ typedef struct scan_bounds {
 
 /* A condition that always holds would be tried at each row, so that each bound has statements of
  * its own: by [behind ?2, not from it on][below ?3]. */
-#define SELECT_ROWS "SELECT id, value, checksum FROM item WHERE collection = ?1"
-
 static const char *const ASCENDING[2][2] = {
-    {SELECT_ROWS " AND id >= ?2 ORDER BY id LIMIT ?4",
-     SELECT_ROWS " AND id >= ?2 AND id < ?3 ORDER BY id LIMIT ?4"},
-    {SELECT_ROWS " AND id > ?2 ORDER BY id LIMIT ?4",
-     SELECT_ROWS " AND id > ?2 AND id < ?3 ORDER BY id LIMIT ?4"}};
-static const char *const DESCENDING[2] = {SELECT_ROWS " AND id >= ?2 ORDER BY id DESC LIMIT ?4",
-                                          SELECT_ROWS
-                                          " AND id >= ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4"};
+    {"{rows item} AND id >= ?2 ORDER BY id LIMIT ?4",
+     "{rows item} AND id >= ?2 AND id < ?3 ORDER BY id LIMIT ?4"},
+    {"{rows item} AND id > ?2 ORDER BY id LIMIT ?4",
+     "{rows item} AND id > ?2 AND id < ?3 ORDER BY id LIMIT ?4"}};
+static const char *const DESCENDING[2] = {
+    "{rows item} AND id >= ?2 ORDER BY id DESC LIMIT ?4",
+    "{rows item} AND id >= ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4"};
 
 /* The least string above all that start with `prefix`, into `out`; empty when there is none. */
 static void prefix_end(kedge_bytes prefix, kedge_buffer *out)

@@ -204,15 +204,10 @@ static const char LAY[] =
 static kedge_status lay_row(kedge_store_db *db, const kedge_overlay_entry *row, kedge_error *error)
 {
     static const char sql[] = "INSERT INTO \"kedge shadow\" VALUES(?1, ?2, ?3, ?4)";
-    sqlite3_stmt *insert;
     const kedge_bytes *value = row->deleted ? NULL : &row->value;
     kedge_checksum begun = kedge_row_begin(KEDGE_ROW_ITEM, row->collection);
-    kedge_status status =
-        kedge_store_db_bind(db, sql, &insert, error, "tt", row->collection, row->id);
-    if (status != KEDGE_OK) return status;
-    if (value) kedge_store_bind_text(db, insert, 3, *value);
-    kedge_store_bind_integer(db, insert, 4, kedge_row_checksum(begun, row->id, value));
-    return kedge_store_db_run(db, insert, error);
+    return kedge_store_db_change(db, sql, error, "ttoi", row->collection, row->id, value,
+                                 kedge_row_checksum(begun, row->id, value));
 }
 
 static kedge_status lay(const kedge_shadow *shadow, kedge_store_reader *reader, kedge_error *error)
