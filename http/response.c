@@ -85,7 +85,7 @@ typedef struct meaning {
     CURLcode result;
     kedge_status status;
     char code[20];
-    char message[52];
+    char message[56];
 } meaning;
 
 static const meaning meanings[] = {

@@ -109,6 +109,14 @@ typedef struct kedge_worker {
 } kedge_worker;
 
 struct kedge_db {
+    pthread_mutex_t lock; /* of `shared` */
+    kedge_store *store;
+    kedge_watches *watches;
+    kedge_peers *peers;
+    kedge_http *http;
+    kedge_net *net;       /* NULL without a url */
+    kedge_driver *driver; /* NULL without a url */
+    kedge_registry *registry;
     kedge_environment environment;
     char *path;
     char *organization;
@@ -121,9 +129,6 @@ struct kedge_db {
     int64_t server_wait_ms;
     void *userdata;
     void (*userdata_free)(void *);
-    kedge_registry *registry;
-    kedge_store *store;
-    kedge_watches *watches;
     kedge_sync_watches sync_watches;
     kedge_due_watches query_watches;
     kedge_callbacks callbacks;
@@ -132,14 +137,9 @@ struct kedge_db {
         kedge_log_function function;
         kedge_log_level level;
     } log;
-    kedge_peers *peers;
-    kedge_http *http;
-    kedge_net *net;       /* NULL without a url */
-    kedge_driver *driver; /* NULL without a url */
     kedge_token token;
     kedge_worker worker;
 
-    pthread_mutex_t lock;
     pthread_cond_t moved; /* `generation` has risen; CLOCK_MONOTONIC */
     kedge_shared shared;
     bool caller_driven; /* no thread: the app runs the rounds */

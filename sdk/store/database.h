@@ -20,7 +20,6 @@ typedef struct kedge_store_statement {
 typedef struct kedge_store_db {
     sqlite3 *handle;  /* NULL: not open */
     const char *name; /* for messages: "cache.db" */
-    kedge_store_statement statements[KEDGE_STORE_STATEMENTS];
     size_t statement_count;
     int bind_code;       /* the first failed bind since a statement was taken */
     int wal_pages;       /* after the last commit here */
@@ -37,6 +36,7 @@ typedef struct kedge_store_db {
     unsigned mark; /* SQLite's number of the file's state when it was marked */
     dev_t device;  /* which file it is: another process may have set it aside */
     ino_t inode;
+    kedge_store_statement statements[KEDGE_STORE_STATEMENTS];
 } kedge_store_db;
 
 /* `flags` are SQLite's; `vfs` may be NULL. */

@@ -20,14 +20,14 @@
 typedef struct repair {
     const kedge_environment *environment;
     kedge_repair_report *report;
-    kedge_store_db old;
-    kedge_outbox_meta old_meta;
     bool meta_known;
+    bool cache_known;   /* and of the same project */
     int64_t inbox_rows; /* of the old one that were found, in whatever state */
     int64_t pending_rows;
-    kedge_cache_meta cache;
-    bool cache_known;          /* and of the same project */
     kedge_outbox_healing made; /* of the new outbox */
+    kedge_outbox_meta old_meta;
+    kedge_cache_meta cache;
+    kedge_store_db old;
 } repair;
 
 /* ---- what was pending ---- */

@@ -154,6 +154,8 @@ struct kedge_store {
     const kedge_environment *environment;
     const kedge_allocator *allocator;
     const kedge_registry *registry;
+    kedge_store_db outbox;
+    kedge_store_db cache;
     int64_t server_wait_ms;
     char *path;
     char *cache_path;
@@ -184,8 +186,6 @@ struct kedge_store {
     bool log_version_known;
     unsigned log_version; /* of the cache, at the end of the last turn */
     bool untold; /* a repair changed what readers see, and no change set has reported it yet */
-    kedge_store_db cache;
-    kedge_store_db outbox;
     pthread_mutex_t readers_mutex; /* guards the two members below */
     bool readers_mutex_made;
     /* outbox.db has damage that cannot be healed: no edit is acknowledged or sent any more. */
