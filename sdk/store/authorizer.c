@@ -12,7 +12,7 @@
 
 /* Each with a space behind it. Every other function is refused, so that a function of a newer
  * SQLite is reviewed before it is allowed. */
-static const char PURE_FUNCTIONS[] =
+static const char *const PURE_FUNCTIONS =
     "abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat "
     "concat_ws cos cosh count cume_dist date datetime degrees dense_rank exp first_value "
     "floor format glob group_concat hex ifnull iif instr json json_array json_array_length "

@@ -5,7 +5,7 @@
 
 kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT client, lineage, version, lmid, revision, reflected_sequence, resyncing,"
         " item_rows, item_sum, base_rows, base_sum,"
         " checksum = {cache_meta#} FROM meta";
@@ -29,7 +29,7 @@ kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *
                                     kedge_error *error)
 {
     /* The columns that stay were checked when the row was read. */
-    static const char sql[] =
+    static const char *const sql =
         "UPDATE meta SET client = ?1, lineage = ?2, version = ?3, lmid = ?4, revision = ?5,"
         " reflected_sequence = ?6, resyncing = ?7, item_rows = ?8, item_sum = ?9, base_rows = ?10,"
         " base_sum = ?11, checksum = kedge_checksum(" KEDGE_SQL_NUMBER(
@@ -47,9 +47,10 @@ kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *
 
 kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedge_error *error)
 {
-    static const char sql[] = "SELECT version, lineage, lmid, client, lost, complete, item_rows,"
-                              " item_sum, outcome_rows, outcome_sum,"
-                              " checksum = {staging#} FROM staging";
+    static const char *const sql =
+        "SELECT version, lineage, lmid, client, lost, complete, item_rows,"
+        " item_sum, outcome_rows, outcome_sum,"
+        " checksum = {staging#} FROM staging";
     sqlite3_stmt *row;
     bool sound = false;
     kedge_staging found = {.version = -1};
@@ -223,8 +224,8 @@ static kedge_status reader_next(void *context, kedge_bytes collection, bool from
                                 kedge_bytes after, kedge_buffer *id, kedge_buffer *value,
                                 kedge_error *error)
 {
-    static const char first[] = "{rows item} AND id >= ?2 ORDER BY id LIMIT 1";
-    static const char behind[] = "{rows item} AND id > ?2 ORDER BY id LIMIT 1";
+    static const char *const first = "{rows item} AND id >= ?2 ORDER BY id LIMIT 1";
+    static const char *const behind = "{rows item} AND id > ?2 ORDER BY id LIMIT 1";
     kedge_store_db *db = context;
     sqlite3_stmt *next;
     kedge_cache_row row;
@@ -294,7 +295,7 @@ static kedge_status load_row(kedge_store_db *db, sqlite3_stmt *cursor, kedge_row
 kedge_status kedge_cache_load_base(kedge_store_db *db, const kedge_row_total *bases,
                                    kedge_overlay *base, kedge_error *error)
 {
-    static const char sql[] = "SELECT collection, id, value, checksum FROM base";
+    static const char *const sql = "SELECT collection, id, value, checksum FROM base";
     sqlite3_stmt *cursor;
     kedge_row_total seen = {0};
     kedge_status status = kedge_store_db_take(db, sql, &cursor, error);

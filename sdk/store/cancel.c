@@ -26,7 +26,7 @@ static kedge_status was_sent(int64_t sequence, kedge_error *error)
 /* A client-only edit that conflicted and is about to be made again is pending, without a row. */
 static kedge_status check_waiting(kedge_store *store, int64_t sequence, kedge_error *error)
 {
-    static const char sql[] = "SELECT 1 FROM rejected WHERE sequence = ?1 AND state = 4";
+    static const char *const sql = "SELECT 1 FROM rejected WHERE sequence = ?1 AND state = 4";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(&store->outbox, sql, &find, error, "i", sequence);
     sqlite3_reset(find);
@@ -49,7 +49,7 @@ static kedge_status check_cancel(kedge_store *store, int64_t sequence,
 static kedge_status rewrite_as_noop(kedge_store *store, const kedge_pending *row,
                                     kedge_outbox_meta *meta, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "UPDATE pending SET name = 'kedge.noop', args = 'null', digest = ?2 WHERE sequence = ?1";
     uint8_t digest[KEDGE_DIGEST_SIZE];
     int64_t sequence = row->sequence;

@@ -85,8 +85,8 @@ static void tell_row(kedge_store *store, sqlite3_stmt *row)
 
 kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error)
 {
-    static const char sql[] = "SELECT number, writer, by, changes, checksum = {change#} FROM "
-                              "change WHERE number > ?1 ORDER BY number";
+    static const char *const sql = "SELECT number, writer, by, changes, checksum = {change#} FROM "
+                                   "change WHERE number > ?1 ORDER BY number";
     sqlite3_stmt *rows;
     kedge_status status =
         kedge_store_db_bind(&store->cache, sql, &rows, error, "i", store->log_told);
@@ -101,7 +101,7 @@ kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error)
 static kedge_status insert(kedge_store *store, const kedge_change_set *changes, kedge_changed_by by,
                            kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "INSERT INTO change SELECT number, ?1, ?2, ?3, kedge_checksum(" KEDGE_SQL_NUMBER(
             KEDGE_ROW_CHANGE) ", number, ?1, ?2, ?3)"
                               " FROM (SELECT ifnull(max(number), 0) + 1 AS number FROM change)";
@@ -128,7 +128,7 @@ static bool others_wrote(const kedge_store *store)
 kedge_status kedge_change_log_write(kedge_store *store, const kedge_change_set *changes,
                                     kedge_changed_by by, kedge_error *error)
 {
-    static const char trim[] =
+    static const char *const trim =
         "DELETE FROM change WHERE number <="
         " (SELECT max(number) FROM change) - " KEDGE_SQL_NUMBER(KEDGE_STORE_LOG_ROWS);
     kedge_store_db *db = &store->cache;

@@ -121,7 +121,7 @@ const kedge_declared_index *kedge_declared_find(const kedge_declared *declared, 
 kedge_status kedge_declared_read(kedge_store_db *outbox, kedge_declared *declared,
                                  kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT name, collection, paths, checksum IS {declared#}, ordinal FROM declared ORDER BY "
         "ordinal LIMIT " KEDGE_SQL_NUMBER(KEDGE_LIMIT_INDEXES);
     sqlite3_stmt *cursor;
@@ -145,8 +145,8 @@ kedge_status kedge_declared_read(kedge_store_db *outbox, kedge_declared *declare
 kedge_status kedge_declared_add(kedge_store_db *outbox, const kedge_declared_index *index,
                                 kedge_error *error)
 {
-    static const char sql[] = "INSERT INTO declared({declared}, checksum) VALUES(?1, ?2, ?3, "
-                              "kedge_checksum(7, ?1, ?2, ?3))";
+    static const char *const sql = "INSERT INTO declared({declared}, checksum) VALUES(?1, ?2, ?3, "
+                                   "kedge_checksum(7, ?1, ?2, ?3))";
     return kedge_store_db_change(outbox, sql, error, "ccc", index->name, index->collection,
                                  index->paths);
 }
@@ -159,6 +159,6 @@ kedge_status kedge_declared_remove(kedge_store_db *outbox, const char *name, ked
 /* The app declares it again, or its queries read the whole collection as before. */
 kedge_status kedge_declared_heal(kedge_store_db *outbox, kedge_error *error)
 {
-    static const char sql[] = "DELETE FROM declared WHERE checksum IS NOT {declared#}";
+    static const char *const sql = "DELETE FROM declared WHERE checksum IS NOT {declared#}";
     return kedge_store_db_execute(outbox, sql, error);
 }

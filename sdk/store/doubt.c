@@ -16,8 +16,8 @@
 kedge_status kedge_doubt_any(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,
                              kedge_error *error)
 {
-    static const char sql[] = "SELECT 1 FROM pending WHERE withheld <> 0 AND withheld > 1"
-                              " AND NOT {covered} LIMIT 1";
+    static const char *const sql = "SELECT 1 FROM pending WHERE withheld <> 0 AND withheld > 1"
+                                   " AND NOT {covered} LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", cache->client,
                                               cache->lmid, cache->version);
@@ -45,7 +45,7 @@ kedge_status kedge_doubt_check_rows(kedge_store_db *db, kedge_error *error)
 
 static kedge_status end_doubt(kedge_store_db *db)
 {
-    static const char sql[] = "UPDATE pending SET withheld = 1 WHERE withheld > 1";
+    static const char *const sql = "UPDATE pending SET withheld = 1 WHERE withheld > 1";
     kedge_outbox_meta meta;
     kedge_status status = kedge_store_db_begin(db, NULL);
     if (status == KEDGE_OK) status = kedge_doubt_check_rows(db, NULL);

@@ -50,7 +50,7 @@ kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes na
 kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
                                      kedge_inbox_entry *entry, kedge_error *error)
 {
-    static const char sql[] = "SELECT name, args FROM pending WHERE sequence = ?1";
+    static const char *const sql = "SELECT name, args FROM pending WHERE sequence = ?1";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", key);
@@ -71,8 +71,8 @@ kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
 static kedge_status insert_entry(kedge_outbox_healing *heal, const kedge_inbox_entry *entry,
                                  kedge_error *error)
 {
-    static const char beside[] = INSERT_ENTRY("IGNORE");
-    static const char over[] = INSERT_ENTRY("REPLACE");
+    static const char *const beside = INSERT_ENTRY("IGNORE");
+    static const char *const over = INSERT_ENTRY("REPLACE");
     kedge_store_db *db = &heal->store->outbox;
     bool replaces = entry->conflict == KEDGE_INBOX_REPLACES;
     return kedge_store_db_change(db, replaces ? over : beside, error, "icittic", entry->sequence,
@@ -102,7 +102,8 @@ kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry
 static kedge_status is_the_same_edit(kedge_store_db *db, const kedge_pending *row,
                                      const kedge_inbox_entry *entry, bool *same, kedge_error *error)
 {
-    static const char sql[] = "SELECT uid = ?2 OR digest = ?3 FROM rejected WHERE sequence = ?1";
+    static const char *const sql =
+        "SELECT uid = ?2 OR digest = ?3 FROM rejected WHERE sequence = ?1";
     sqlite3_stmt *find;
     kedge_status status =
         kedge_store_db_find(db, sql, &find, error, "ibb", row->sequence, row->uid, row->digest);
@@ -145,7 +146,7 @@ static kedge_status is_its_own(kedge_outbox_healing *heal, int64_t key, kedge_in
 
 static kedge_status delete_entry(kedge_store_db *db, int64_t key, kedge_error *error)
 {
-    static const char sql[] = "DELETE FROM rejected WHERE sequence = ?1";
+    static const char *const sql = "DELETE FROM rejected WHERE sequence = ?1";
     return kedge_store_db_change(db, sql, error, "i", key);
 }
 
@@ -153,7 +154,7 @@ static kedge_status delete_entry(kedge_store_db *db, int64_t key, kedge_error *e
  * damaged, it has nothing left to show. */
 static kedge_status delete_closed(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "DELETE FROM rejected WHERE ((state IN (1, 2) AND args = '')"
         " OR (state = 5 AND args GLOB '[1-9]*')) AND checksum IS NOT {rejected#}";
     kedge_store_db *db = &heal->store->outbox;
@@ -164,9 +165,9 @@ static kedge_status delete_closed(kedge_outbox_healing *heal, kedge_error *error
 
 kedge_status kedge_inbox_make_leads(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char drop[] = "DELETE FROM rejected WHERE checksum IS NOT {rejected#} AND "
-                               "sequence IN (SELECT first FROM {leads})";
-    static const char lead[] =
+    static const char *const drop = "DELETE FROM rejected WHERE checksum IS NOT {rejected#} AND "
+                                    "sequence IN (SELECT first FROM {leads})";
+    static const char *const lead =
         "INSERT OR IGNORE INTO {sealed rejected} (SELECT first AS sequence, '' AS client, 0 AS id,"
         " '" KEDGE_APPLY_MUTATOR "' AS name, CAST(newest AS TEXT) AS args, ?1 AS timestamp,"
         " {no_origin}, 0 AS version, '" KEDGE_APPLY_CONFLICT "' AS code, '' AS message,"
@@ -180,8 +181,8 @@ kedge_status kedge_inbox_make_leads(kedge_outbox_healing *heal, kedge_error *err
 
 static kedge_status heal_leads(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char any[] = "SELECT EXISTS(SELECT 1 FROM rejected WHERE checksum IS"
-                              " NOT {rejected#})";
+    static const char *const any = "SELECT EXISTS(SELECT 1 FROM rejected WHERE checksum IS"
+                                   " NOT {rejected#})";
     int64_t damaged = 0;
     kedge_status status = kedge_store_db_number(&heal->store->outbox, any, &damaged, error);
     if (status != KEDGE_OK || (damaged == 0 && !heal->totals_wrong)) return status;
@@ -192,8 +193,8 @@ static kedge_status heal_leads(kedge_outbox_healing *heal, kedge_error *error)
 static kedge_status next_damaged(kedge_outbox_healing *heal, int64_t *key, kedge_inbox_entry *entry,
                                  kedge_error *error)
 {
-    static const char sql[] = "SELECT sequence, name, args FROM rejected WHERE checksum IS"
-                              " NOT {rejected#} LIMIT 1";
+    static const char *const sql = "SELECT sequence, name, args FROM rejected WHERE checksum IS"
+                                   " NOT {rejected#} LIMIT 1";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);

@@ -50,8 +50,9 @@ void kedge_index_sql(const kedge_declared_index *index, kedge_buffer *out)
 static kedge_status write_statistic(kedge_store_db *db, const char *index, const char *numbers,
                                     kedge_error *error)
 {
-    static const char remove[] = "DELETE FROM sqlite_stat1 WHERE tbl = 'item' AND idx = ?1";
-    static const char insert[] = "INSERT INTO sqlite_stat1(tbl, idx, stat) VALUES('item', ?1, ?2)";
+    static const char *const remove = "DELETE FROM sqlite_stat1 WHERE tbl = 'item' AND idx = ?1";
+    static const char *const insert =
+        "INSERT INTO sqlite_stat1(tbl, idx, stat) VALUES('item', ?1, ?2)";
     kedge_status status = kedge_store_db_change(db, remove, error, "c", index);
     if (status != KEDGE_OK) return status;
     return kedge_store_db_change(db, insert, error, "cc", index, numbers);
@@ -71,7 +72,7 @@ static kedge_status write_statistics(kedge_store_db *db, const char *name, kedge
 /* An index is never made from a damaged row: a wrong value would hide the row from queries. */
 static kedge_status check_rows(kedge_store_db *db, const char *collection, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT count(*) FROM item WHERE collection = ?1 AND checksum IS NOT {item#}";
     sqlite3_stmt *count;
     kedge_status status = kedge_store_db_find(db, sql, &count, error, "c", collection);
@@ -112,8 +113,9 @@ static kedge_status drop(kedge_store *store, const char *name, kedge_error *erro
 static kedge_status has(kedge_store_db *db, const char *name, const kedge_buffer *index_sql,
                         bool *there, kedge_error *error)
 {
-    static const char sql[] = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND tbl_name ="
-                              " 'item' AND name = '" PREFIX "' || ?1 AND sql = ifnull(?2, sql)";
+    static const char *const sql =
+        "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND tbl_name ="
+        " 'item' AND name = '" PREFIX "' || ?1 AND sql = ifnull(?2, sql)";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_bind(db, sql, &find, error, "c", name);
     if (status != KEDGE_OK) return status;
@@ -159,7 +161,7 @@ kedge_status kedge_index_remove(kedge_store *store, const char *name, kedge_erro
 static kedge_status next_name(kedge_store_db *db, char name[KEDGE_LIMIT_NAME_BYTES + 1],
                               kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT substr(name, ?2) FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'item'"
         " AND name > '" PREFIX "' || ?1 AND name < '" PREFIX "' || '~' ORDER BY name LIMIT 1";
     sqlite3_stmt *find;
@@ -173,8 +175,8 @@ static kedge_status next_name(kedge_store_db *db, char name[KEDGE_LIMIT_NAME_BYT
 
 kedge_status kedge_index_count(kedge_store_db *cache, kedge_error *error)
 {
-    static const char sql[] = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND"
-                              " name BETWEEN '" PREFIX "' AND '" PREFIX "~'";
+    static const char *const sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND"
+                                   " name BETWEEN '" PREFIX "' AND '" PREFIX "~'";
     return kedge_store_db_number(cache, sql, &cache->indexes, error);
 }
 

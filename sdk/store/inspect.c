@@ -199,9 +199,10 @@ static kedge_status count_listed(kedge_inspect *inspect, const kedge_cache_meta 
 static kedge_status count_edits(kedge_inspect *inspect, const kedge_cache_meta *cache, counts *out,
                                 kedge_error *error)
 {
-    static const char pending[] = "SELECT (SELECT count(*) FROM pending WHERE NOT {covered}) + "
-                                  "(SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_WAITS ")";
-    static const char rejected[] = "SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_SHOWS;
+    static const char *const pending =
+        "SELECT (SELECT count(*) FROM pending WHERE NOT {covered}) + "
+        "(SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_WAITS ")";
+    static const char *const rejected = "SELECT count(*) FROM rejected WHERE " KEDGE_INBOX_SHOWS;
     kedge_status status = count_listed(inspect, cache, pending, &out->pending, error);
     if (status == KEDGE_OK) status = count_listed(inspect, cache, rejected, &out->rejected, error);
     if (status == KEDGE_OK)
@@ -213,7 +214,7 @@ static kedge_status count_edits(kedge_inspect *inspect, const kedge_cache_meta *
 static kedge_status put_collections(kedge_inspect *inspect, kedge_inspect_sink sink,
                                     kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT collection, count(*), sum(length(CAST(value AS BLOB))) FROM item"
         " WHERE collection <> '' GROUP BY collection ORDER BY collection";
     sqlite3_stmt *statement;
@@ -322,7 +323,7 @@ static kedge_status put_change(kedge_inspect *inspect, kedge_inspect_sink sink, 
 /* SQLite's number of the commits that others have made to both files. */
 static kedge_status read_state(kedge_inspect *inspect, int64_t state[2], kedge_error *error)
 {
-    static const char sql[] = "PRAGMA data_version";
+    static const char *const sql = "PRAGMA data_version";
     kedge_status status = kedge_store_db_number(&inspect->outbox, sql, &state[0], error);
     if (status == KEDGE_OK && inspect->cache.handle)
         status = kedge_store_db_number(&inspect->cache, sql, &state[1], error);

@@ -75,7 +75,7 @@ static kedge_status put_list(kedge_inspect *inspect, const char *sql, bool pendi
 kedge_status kedge_inspect_pending(kedge_inspect *inspect, kedge_inspect_sink sink,
                                    kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT sequence, client, id, name, args, timestamp,"
         " (origin_client IS NOT NULL OR withheld OR client <> ?4 OR id <= ?5), withheld"
         " FROM pending WHERE NOT {covered} UNION ALL SELECT sequence, client, id, name, args, "
@@ -87,7 +87,7 @@ kedge_status kedge_inspect_pending(kedge_inspect *inspect, kedge_inspect_sink si
 kedge_status kedge_inspect_rejected(kedge_inspect *inspect, kedge_inspect_sink sink,
                                     kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT sequence, client, id, name, args, timestamp, 1, 0, code, message, version"
         " FROM rejected WHERE " KEDGE_INBOX_SHOWS " ORDER BY sequence";
     return put_list(inspect, sql, false, sink, error);
@@ -142,7 +142,7 @@ static kedge_status put_identity(kedge_inspect *inspect, sqlite3_stmt *row, int6
 static kedge_status trace_pending(kedge_inspect *inspect, const kedge_inspect_position *at,
                                   int64_t sequence, kedge_inspect_sink sink, kedge_error *error)
 {
-    static const char sql[] = "SELECT " IDENTITY ", withheld FROM pending WHERE sequence = ?1";
+    static const char *const sql = "SELECT " IDENTITY ", withheld FROM pending WHERE sequence = ?1";
     sqlite3_stmt *row;
     kedge_pending edit;
     kedge_status status = find(inspect, sql, sequence, &row, error);
@@ -177,8 +177,9 @@ static kedge_status trace_pending(kedge_inspect *inspect, const kedge_inspect_po
 static kedge_status trace_rejected(kedge_inspect *inspect, int64_t sequence,
                                    kedge_inspect_sink sink, kedge_error *error)
 {
-    static const char sql[] = "SELECT " IDENTITY ", version, code, message, state FROM rejected"
-                              " WHERE sequence = ?1";
+    static const char *const sql =
+        "SELECT " IDENTITY ", version, code, message, state FROM rejected"
+        " WHERE sequence = ?1";
     static const char *const states[] = {"in the inbox",          "dismissed",        "resubmitted",
                                          "damaged, in the inbox", "to be made again", "made again"};
     sqlite3_stmt *row;
@@ -196,7 +197,7 @@ static kedge_status trace_rejected(kedge_inspect *inspect, int64_t sequence,
 static kedge_status trace_confirmed(kedge_inspect *inspect, int64_t sequence,
                                     kedge_inspect_sink sink, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT " IDENTITY ", confirmed_ms FROM confirmed WHERE sequence = ?1 ORDER BY ordinal";
     sqlite3_stmt *row;
     kedge_status status = find(inspect, sql, sequence, &row, error);
@@ -250,7 +251,7 @@ kedge_status kedge_inspect_trace(kedge_inspect *inspect, int64_t sequence, kedge
 
 static kedge_status put_items(kedge_inspect *inspect, kedge_inspect_sink sink, kedge_error *error)
 {
-    static const char sql[] = "SELECT collection, id, value FROM item ORDER BY collection, id";
+    static const char *const sql = "SELECT collection, id, value FROM item ORDER BY collection, id";
     sqlite3_stmt *rows;
     kedge_status status = kedge_store_db_take(&inspect->cache, sql, &rows, error);
     while (status == KEDGE_OK &&

@@ -16,13 +16,13 @@ struct kedge_mutation_list {
     bool ended;
 };
 
-static const char PENDING[] =
+static const char *const PENDING =
     "SELECT sequence, timestamp, name, args, '', '',"
     " (origin_client IS NOT NULL OR withheld OR client <> ?4 OR id <= ?5),"
     " checksum = {pending#}, withheld FROM pending WHERE NOT {covered} UNION ALL SELECT sequence, "
     "timestamp, name, args, '', '', 1,"
     " checksum = {rejected#}, 0 FROM rejected WHERE " KEDGE_INBOX_WAITS " ORDER BY sequence";
-static const char REJECTED[] =
+static const char *const REJECTED =
     "SELECT sequence, timestamp, name, args, code, message, 1, checksum = {rejected#}, 0 FROM "
     "rejected WHERE " KEDGE_INBOX_SHOWS " ORDER BY sequence";
 
@@ -115,8 +115,8 @@ static const char *text_of(sqlite3_stmt *cursor, int column)
  * attempt, and the app has to find what is listed. */
 static kedge_status number_own(kedge_mutation_list *list, kedge_mutation *row, kedge_error *error)
 {
-    static const char leads[] = "SELECT 1 FROM rejected WHERE sequence = ?1 AND state = 5"
-                                " AND CAST(args AS INTEGER) = ?2";
+    static const char *const leads = "SELECT 1 FROM rejected WHERE sequence = ?1 AND state = 5"
+                                     " AND CAST(args AS INTEGER) = ?2";
     kedge_store_db *db = &list->reader->outbox;
     sqlite3_stmt *find;
     int64_t first = kedge_client_only_sequence(

@@ -99,7 +99,7 @@ static kedge_status make_folder(const char *path, kedge_error *error)
 
 static kedge_status read_registry(kedge_store *store, bool *same, kedge_error *error)
 {
-    static const char sql[] = "SELECT description FROM registry";
+    static const char *const sql = "SELECT description FROM registry";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(&store->cache, sql, &find, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(&store->cache, find, error);
@@ -114,7 +114,7 @@ static kedge_status read_registry(kedge_store *store, bool *same, kedge_error *e
 
 static kedge_status write_registry(kedge_store *store, kedge_error *error)
 {
-    static const char sql[] = "UPDATE registry SET description = ?1";
+    static const char *const sql = "UPDATE registry SET description = ?1";
     return kedge_store_db_change(&store->cache, sql, error, "t",
                                  kedge_buffer_bytes(&store->registry_text));
 }

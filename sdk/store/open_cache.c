@@ -72,10 +72,10 @@ void kedge_store_forget_damaged(kedge_store *store)
 
 static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error *error)
 {
-    static const char insert[] =
+    static const char *const insert =
         "INSERT INTO meta VALUES(1, '', '', 0, 0, -1, 0, ?1, ?2, ?3, 0, 0, 0, 0, 0)";
-    static const char seal[] = "UPDATE meta SET checksum = {cache_meta#}";
-    static const char registry[] = "INSERT INTO registry VALUES(1, ?1)";
+    static const char *const seal = "UPDATE meta SET checksum = {cache_meta#}";
+    static const char *const registry = "INSERT INTO registry VALUES(1, ?1)";
     kedge_store_db *db = &store->cache;
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = kedge_schema_make_tables(db, &kedge_cache_schema, error);
@@ -106,7 +106,7 @@ static kedge_status upgrade_cache(kedge_store_db *db, kedge_error *error)
 /* Is the file of the organization and the project that were asked for? */
 static kedge_status check_tenant(kedge_store *store, kedge_store_db *db, kedge_error *error)
 {
-    static const char sql[] = "SELECT organization, project FROM meta";
+    static const char *const sql = "SELECT organization, project FROM meta";
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_take(db, sql, &statement, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(db, statement, error);

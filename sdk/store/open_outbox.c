@@ -14,7 +14,7 @@ static bool is_same_text(sqlite3_stmt *a, sqlite3_stmt *b, int column)
 
 static bool has_same_schema(kedge_store_db *a, kedge_store_db *b)
 {
-    static const char sql[] = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name";
+    static const char *const sql = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name";
     sqlite3_stmt *ours, *theirs;
     kedge_status status = KEDGE_CORRUPT;
     bool same = kedge_store_db_take(a, sql, &ours, NULL) == KEDGE_OK &&
@@ -88,7 +88,7 @@ static kedge_status check_tenant(const kedge_store *store, const char *organizat
 
 static kedge_status check_old_tenant(kedge_store *store, kedge_error *error)
 {
-    static const char sql[] = "SELECT organization, project FROM meta";
+    static const char *const sql = "SELECT organization, project FROM meta";
     char names[2][KEDGE_LIMIT_NAME_BYTES + 1];
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(&store->outbox, sql, &find, error);

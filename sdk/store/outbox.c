@@ -34,8 +34,9 @@ static bool read_meta(sqlite3_stmt *row, kedge_outbox_meta *meta)
  * kedge_store_db_take a missing column is a damaged schema. */
 static kedge_status take_copies(kedge_store_db *db, sqlite3_stmt **row, kedge_error *error)
 {
-    static const char sql[] = "SELECT {outbox_meta}, checksum = {outbox_meta#} FROM meta";
-    static const char older[] = "SELECT {outbox_meta_3}, 0, checksum = {outbox_meta_3#} FROM meta";
+    static const char *const sql = "SELECT {outbox_meta}, checksum = {outbox_meta#} FROM meta";
+    static const char *const older =
+        "SELECT {outbox_meta_3}, 0, checksum = {outbox_meta_3#} FROM meta";
     kedge_error why = {0};
     kedge_status status = kedge_store_db_take(db, sql, row, &why);
     if (status == KEDGE_CORRUPT) return kedge_store_db_take(db, older, row, error);
@@ -85,7 +86,7 @@ static kedge_status write_meta(kedge_store_db *db, const char *sql, const kedge_
 kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta *meta,
                                      kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "UPDATE meta SET ({outbox_meta}, checksum) = ({?16}, kedge_checksum(5, {?16}))";
     return write_meta(db, sql, meta, error);
 }
@@ -93,8 +94,8 @@ kedge_status kedge_outbox_meta_write(kedge_store_db *db, const kedge_outbox_meta
 kedge_status kedge_outbox_meta_make(kedge_store_db *db, const kedge_outbox_meta *meta,
                                     kedge_error *error)
 {
-    static const char clear[] = "DELETE FROM meta";
-    static const char sql[] =
+    static const char *const clear = "DELETE FROM meta";
+    static const char *const sql =
         "INSERT INTO meta(copy, {outbox_meta}, checksum) SELECT column1, {?16},"
         " kedge_checksum(5, {?16}) FROM (VALUES(1), (2))";
     kedge_status status = kedge_store_db_execute(db, clear, error);
@@ -103,7 +104,7 @@ kedge_status kedge_outbox_meta_make(kedge_store_db *db, const kedge_outbox_meta 
 
 kedge_status kedge_outbox_meta_heal(kedge_store_db *db, kedge_error *error)
 {
-    static const char count[] = "SELECT count(*) FROM meta";
+    static const char *const count = "SELECT count(*) FROM meta";
     kedge_outbox_meta meta;
     int64_t rows = 0;
     int sound;
@@ -171,7 +172,7 @@ kedge_status kedge_outbox_fail_row(kedge_store_db *db, const char *table, int64_
 kedge_status kedge_outbox_cursor_open_all(kedge_store_db *db, sqlite3_stmt **cursor,
                                           kedge_error *error)
 {
-    static const char sql[] = "SELECT " ROW " FROM pending ORDER BY sequence";
+    static const char *const sql = "SELECT " ROW " FROM pending ORDER BY sequence";
     return kedge_store_db_take(db, sql, cursor, error);
 }
 
@@ -188,7 +189,7 @@ kedge_status kedge_outbox_cursor_next_any(kedge_store_db *db, sqlite3_stmt *curs
 kedge_status kedge_outbox_cursor_open(kedge_store_db *db, const kedge_cache_meta *cache,
                                       sqlite3_stmt **cursor, kedge_error *error)
 {
-    static const char sql[] = "SELECT " ROW ", {covered} FROM pending ORDER BY sequence";
+    static const char *const sql = "SELECT " ROW ", {covered} FROM pending ORDER BY sequence";
     return kedge_store_db_bind(db, sql, cursor, error, "cii", cache->client, cache->lmid,
                                cache->version);
 }
@@ -223,7 +224,7 @@ static kedge_status find_one(kedge_store_db *db, sqlite3_stmt *find, kedge_pendi
 kedge_status kedge_outbox_find(kedge_store_db *db, int64_t sequence, kedge_pending *row,
                                kedge_error *error)
 {
-    static const char sql[] = "SELECT " ROW " FROM pending WHERE sequence = ?1";
+    static const char *const sql = "SELECT " ROW " FROM pending WHERE sequence = ?1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_bind(db, sql, &find, error, "i", sequence);
     return status == KEDGE_OK ? find_one(db, find, row, error) : status;
@@ -255,8 +256,9 @@ static int64_t checksum_of(const kedge_pending *row)
 kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row,
                                  kedge_outbox_meta *meta, kedge_error *error)
 {
-    static const char sql[] = "INSERT INTO pending({pending}, checksum) VALUES(?1, ?2, ?3, ?4, ?5, "
-                              "?6, ?7, ?8, ?9, ?10, NULL, ?11, ?12)";
+    static const char *const sql =
+        "INSERT INTO pending({pending}, checksum) VALUES(?1, ?2, ?3, ?4, ?5, "
+        "?6, ?7, ?8, ?9, ?10, NULL, ?11, ?12)";
     sqlite3_stmt *insert;
     int64_t checksum = checksum_of(row);
     kedge_status status = kedge_store_db_bind(db, sql, &insert, error, "itibbtti", row->sequence,
@@ -279,7 +281,7 @@ kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row,
 
 kedge_status kedge_outbox_seal(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
-    static const char sql[] = "UPDATE pending SET checksum = {pending#} WHERE sequence = ?1";
+    static const char *const sql = "UPDATE pending SET checksum = {pending#} WHERE sequence = ?1";
     return kedge_store_db_change(db, sql, error, "i", sequence);
 }
 
@@ -291,7 +293,7 @@ kedge_status kedge_outbox_seal_all(kedge_store_db *db, kedge_error *error)
 kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *meta,
                                         kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT count(*), coalesce(sum(checksum & 4294967295), 0) FROM pending";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_take(db, sql, &find, error);
@@ -308,7 +310,7 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
 {
     /* The ids of the living client rise with the sequences, so the first row
      * found is the lowest. */
-    static const char sql[] =
+    static const char *const sql =
         "SELECT id FROM pending WHERE client = ?1 AND id > ?2 ORDER BY sequence LIMIT 1";
     sqlite3_stmt *find;
     bool same = strcmp(meta->client, cache->client) == 0;
@@ -326,7 +328,7 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
 kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,
                                       kedge_error *error)
 {
-    static const char sql[] = "SELECT 1 FROM pending WHERE {covered_rows} LIMIT 1";
+    static const char *const sql = "SELECT 1 FROM pending WHERE {covered_rows} LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", cache->client,
                                               cache->lmid, cache->version);

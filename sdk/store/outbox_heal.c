@@ -30,7 +30,7 @@
  * error code, or is about an overflow page; SQLITE_OK: the page is damaged. */
 static int reading_failed(const char *told)
 {
-    static const char page[] = "unable to get the page. error code=";
+    static const char *const page = "unable to get the page. error code=";
     const char *at = strstr(told, page);
     int code = at ? (int)strtol(at + strlen(page), NULL, 10) : SQLITE_OK;
     if (!at && strstr(told, "failed to get page")) code = SQLITE_IOERR;
@@ -39,7 +39,7 @@ static int reading_failed(const char *told)
 
 static kedge_status integrity(kedge_store_db *db, bool *sound, kedge_error *error)
 {
-    static const char sql[] = "PRAGMA integrity_check(1)";
+    static const char *const sql = "PRAGMA integrity_check(1)";
     sqlite3_stmt *check;
     kedge_status status = kedge_store_db_take(db, sql, &check, error);
     if (status == KEDGE_OK) status = kedge_store_db_step(db, check, error);
@@ -220,7 +220,7 @@ static kedge_status look(kedge_outbox_healing *heal, kedge_error *error)
 
 static kedge_status delete_orphan(kedge_outbox_healing *heal, int64_t key, kedge_error *error)
 {
-    static const char sql[] = "DELETE FROM pending WHERE sequence = ?1";
+    static const char *const sql = "DELETE FROM pending WHERE sequence = ?1";
     return kedge_store_db_change(&heal->store->outbox, sql, error, "i", key);
 }
 
@@ -340,7 +340,7 @@ static kedge_status set_all_aside(kedge_outbox_healing *heal, int64_t gone, kedg
 static kedge_status find_old_rows(kedge_outbox_healing *heal, const kedge_outbox_meta *counted,
                                   bool *old, kedge_error *error)
 {
-    static const char sql[] = "SELECT coalesce(sum({pending#}), 0) FROM pending";
+    static const char *const sql = "SELECT coalesce(sum({pending#}), 0) FROM pending";
     int64_t sum = 0;
     *old = heal->found_rows != counted->pending_rows;
     if (*old || heal->found_sum == counted->pending_sum) return KEDGE_OK;
@@ -353,7 +353,7 @@ static kedge_status find_old_rows(kedge_outbox_healing *heal, const kedge_outbox
  * rows are old is not known. */
 static kedge_status withhold_all(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char sql[] = "UPDATE pending SET withheld = 2";
+    static const char *const sql = "UPDATE pending SET withheld = 2";
     kedge_store_db *db = &heal->store->outbox;
     kedge_status status = kedge_store_db_execute(db, sql, error);
     return status == KEDGE_OK ? kedge_outbox_seal_all(db, error) : status;

@@ -12,7 +12,7 @@
 
 kedge_status kedge_outbox_forget_rejection(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
-    static const char sql[] = "DELETE FROM rejected WHERE sequence = ?1 AND state IN (0, 4)";
+    static const char *const sql = "DELETE FROM rejected WHERE sequence = ?1 AND state IN (0, 4)";
     return kedge_store_db_change(db, sql, error, "i", sequence);
 }
 
@@ -21,8 +21,8 @@ kedge_status kedge_outbox_forget_rejection(kedge_store_db *db, int64_t sequence,
 static kedge_status is_shared(kedge_store_db *db, int64_t sequence, bool *shared,
                               kedge_error *error)
 {
-    static const char sql[] = "SELECT origin_client IS NOT NULL AND withheld <> 2 FROM pending"
-                              " WHERE sequence = ?1";
+    static const char *const sql = "SELECT origin_client IS NOT NULL AND withheld <> 2 FROM pending"
+                                   " WHERE sequence = ?1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", sequence);
     *shared = status == KEDGE_OK && sqlite3_column_int(find, 0) != 0;
@@ -53,7 +53,8 @@ static kedge_status state_of(kedge_store *store, int64_t sequence,
  * that of another edit. */
 static kedge_status check_entry(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
-    static const char sql[] = "SELECT checksum = {rejected#} FROM rejected WHERE sequence = ?1";
+    static const char *const sql =
+        "SELECT checksum = {rejected#} FROM rejected WHERE sequence = ?1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", sequence);
     if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
@@ -65,7 +66,7 @@ static kedge_status check_entry(kedge_store_db *db, int64_t sequence, kedge_erro
 kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
                                  const kedge_wire_outcome *outcome, bool again, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "INSERT OR IGNORE INTO {sealed rejected} (SELECT {edit}, ?2 AS version, ?3 AS code,"
         " ?4 AS message, ?6 AS state, ?5 AS decided_ms FROM pending WHERE sequence = ?1)";
     kedge_store_db *db = &store->outbox;
@@ -93,7 +94,7 @@ typedef struct tail_row {
 
 static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT ordinal, (SELECT rows FROM totals WHERE name = 'confirmed'"
         " AND checksum = {totals#}), id, confirmed_ms, length(CAST(args AS BLOB)),"
         " client, checksum = {confirmed#} FROM confirmed ORDER BY ordinal LIMIT 1";
@@ -110,14 +111,15 @@ static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error
 
 kedge_status kedge_outbox_count_tail(kedge_store_db *db, int64_t *bytes, kedge_error *error)
 {
-    static const char sql[] = "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM confirmed";
+    static const char *const sql =
+        "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM confirmed";
     return kedge_store_db_number(db, sql, bytes, error);
 }
 
 static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64_t now_ms,
                               kedge_error *error)
 {
-    static const char sql[] = "DELETE FROM confirmed WHERE ordinal = ?1";
+    static const char *const sql = "DELETE FROM confirmed WHERE ordinal = ?1";
     tail_row row;
     kedge_status status;
     while ((status = oldest(db, &row, error)) == KEDGE_OK) {
@@ -144,7 +146,7 @@ static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64
 static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta *meta,
                                     int64_t now_ms, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "DELETE FROM rejected WHERE state IN (1, 2, 5) AND (decided_ms < ?1 OR sequence <= ?2)"
         " AND sequence NOT IN (SELECT sequence FROM pending)"
         " AND NOT (state = 5 AND (CAST(args AS INTEGER) IN (SELECT sequence FROM pending)"
@@ -160,7 +162,7 @@ static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta 
 static kedge_status count_covered(kedge_store_db *db, const kedge_cache_meta *cache,
                                   kedge_outbox_meta *meta, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT count(*), coalesce(sum(checksum & 4294967295), 0), coalesce(sum(CASE WHEN sequence "
         "IN"
         " (SELECT sequence FROM rejected) THEN 0 ELSE length(CAST(args AS BLOB)) END), 0),"
@@ -183,10 +185,10 @@ kedge_status kedge_outbox_settle(kedge_store_db *db, const kedge_cache_meta *cac
                                  kedge_outbox_meta *meta, int64_t now_ms, bool trim,
                                  kedge_error *error)
 {
-    static const char keep[] =
+    static const char *const keep =
         "INSERT INTO {sealed confirmed} (SELECT *, ?4 AS confirmed_ms FROM pending WHERE"
         " {covered_rows} AND sequence NOT IN (SELECT sequence FROM rejected)) ORDER BY sequence";
-    static const char delete_covered[] = "DELETE FROM pending WHERE {covered_rows}";
+    static const char *const delete_covered = "DELETE FROM pending WHERE {covered_rows}";
     kedge_status status = count_covered(db, cache, meta, error);
     if (status == KEDGE_OK)
         status = kedge_store_db_change(db, keep, error, "ciii", cache->client, cache->lmid,

@@ -58,7 +58,14 @@ static const char OUTBOX_PIECES[] =
     "declared=name, collection, paths\n"
     "declared#=kedge_checksum(7, {declared})\n"
 
-    /* ---- which rows of `pending` and `rejected` ---- */
+    /* ---- the next row that can be read (salvage.c) ---- */
+    "by_sequence=SELECT sequence, {@}, checksum IS {@#} FROM @ WHERE sequence > ?1"
+    " ORDER BY sequence LIMIT 1\n"
+    "by_ordinal=SELECT ordinal, {@}, checksum IS {@#} FROM @ WHERE ordinal > ?1"
+    " ORDER BY ordinal LIMIT 1\n"
+
+    /* ---- which rows ---- */
+    "between=FROM @ WHERE client = ?1 AND id > ?2 AND id <= ?3\n"
     /* The rule of store.h; ?1 is the cache's client, ?2 its lmid, ?3 its version. */
     "covered=(coalesce(client = ?1 AND id <= ?2, 0) OR coalesce(covered_version <= ?3, 0))\n"
     /* The same, in front of which only those rows are looked at that may be covered: since the ids

@@ -11,7 +11,7 @@
 static kedge_status count_waiting(kedge_store_db *db, const kedge_outbox_meta *outbox,
                                   const kedge_cache_meta *cache, int64_t *count, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT count(*) FROM pending WHERE covered_version IS NOT NULL AND covered_version > ?1"
         " AND client <> ?2";
     sqlite3_stmt *find;
@@ -41,8 +41,8 @@ static kedge_status count_rows(kedge_store_db *db, const char *sql, const kedge_
 static kedge_status lower_to_tail(kedge_store_db *db, const kedge_outbox_meta *outbox,
                                   int64_t *lowest, kedge_error *error)
 {
-    static const char sql[] = "SELECT min(id) FROM confirmed WHERE client = ?1"
-                              " AND checksum = {confirmed#}";
+    static const char *const sql = "SELECT min(id) FROM confirmed WHERE client = ?1"
+                                   " AND checksum = {confirmed#}";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "c", outbox->client);
     if (status != KEDGE_OK) return status;
@@ -75,9 +75,10 @@ static void fill(kedge_store_position *position, const kedge_outbox_meta *outbox
 
 enum { SHOWN, WAITING, INBOX_COUNTS };
 /* Both in one pass: each row is read with its args. */
-static const char INBOX[] =
+static const char *const INBOX =
     "SELECT total(" KEDGE_INBOX_SHOWS "), total(" KEDGE_INBOX_WAITS ") FROM rejected";
-static const char WITHHELD[] = "SELECT count(*) FROM pending WHERE withheld <> 0 AND NOT {covered}";
+static const char *const WITHHELD =
+    "SELECT count(*) FROM pending WHERE withheld <> 0 AND NOT {covered}";
 
 static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cache_db,
                                   kedge_store_position *position, kedge_error *error)
@@ -148,7 +149,7 @@ bool kedge_store_check_is_due(kedge_store *store)
 static kedge_status read_rejected(kedge_store_db *db, int64_t sequence, kedge_outcome *outcome,
                                   kedge_error *error)
 {
-    static const char sql[] = "SELECT state FROM rejected WHERE sequence = ?1";
+    static const char *const sql = "SELECT state FROM rejected WHERE sequence = ?1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", sequence);
     if (status == KEDGE_DONE) *outcome = KEDGE_OUTCOME_APPLIED;

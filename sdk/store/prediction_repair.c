@@ -31,10 +31,11 @@ typedef struct misfit {
 
 static kedge_status withhold(kedge_store_db *db, misfit *at, kedge_error *error)
 {
-    static const char covered[] = "UPDATE pending SET withheld = 2 WHERE covered_version IS NULL"
-                                  " AND client = ?1 AND id <= ?2";
+    static const char *const covered =
+        "UPDATE pending SET withheld = 2 WHERE covered_version IS NULL"
+        " AND client = ?1 AND id <= ?2";
     /* Also what waits for a version: it may be one of a lineage that is lost. */
-    static const char all[] = "UPDATE pending SET withheld = 2";
+    static const char *const all = "UPDATE pending SET withheld = 2";
     sqlite3_stmt *update;
     KEDGE_ASSERT(kedge_store_db_in_transaction(db));
     KEDGE_ASSERT(at->older || at->cache.lmid > at->outbox.highest_id);

@@ -126,7 +126,7 @@ static bool any_rejected(const kedge_wire_outcomes *outcomes)
  * the order of sequences, so that hardly any row of the inbox is looked at. */
 static kedge_status find_noted(kedge_store *store, bool *any, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT EXISTS(SELECT 1 FROM rejected WHERE sequence >= (SELECT min(sequence) FROM pending)"
         " AND state IN (0, 4) AND sequence IN (SELECT sequence FROM pending))";
     int64_t found = 0;

@@ -145,7 +145,7 @@ static kedge_status choose_cookie(kedge_store *store, const kedge_store_position
 kedge_status kedge_store_lower_to_decided(kedge_store *store, const kedge_store_position *at,
                                           int64_t *lowest, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT coalesce(min(id), 0) FROM (SELECT id FROM confirmed WHERE client = ?1"
         " AND checksum = {confirmed#} UNION ALL SELECT id FROM rejected"
         " WHERE client = ?1 AND state IN (0, 4) AND checksum = {rejected#})";

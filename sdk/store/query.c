@@ -88,8 +88,9 @@ static kedge_status make_view_for(kedge_query *query, name_list *seen, const cha
 /* Hops from collection to collection by the primary key. */
 static kedge_status make_views(kedge_query *query, kedge_error *error)
 {
-    static const char table[] = "SELECT min(collection) FROM " TABLE " WHERE collection > ?1";
-    static const char shadow[] = "SELECT min(collection) FROM " SHADOW " WHERE collection > ?1";
+    static const char *const table = "SELECT min(collection) FROM " TABLE " WHERE collection > ?1";
+    static const char *const shadow =
+        "SELECT min(collection) FROM " SHADOW " WHERE collection > ?1";
     kedge_store_db *db = &query->reader->cache;
     bool shadowed = query->reader->shadowed;
     char name[KEDGE_LIMIT_NAME_BYTES + 1] = "";
@@ -309,7 +310,7 @@ kedge_status kedge_store_query_open(kedge_store *store, kedge_bytes sql, kedge_b
  * rows are looked at. KEDGE_OK when they are sound. */
 static kedge_status look_for_damage(kedge_query *query, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT collection, id FROM main.item WHERE checksum <> {item#} OR typeof(collection) || "
         "typeof(id) || typeof(value) <> 'texttexttext' LIMIT 1";
     kedge_store_db *db = &query->reader->cache;

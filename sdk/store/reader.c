@@ -15,7 +15,7 @@ static void close_reader(kedge_store *store, kedge_store_reader *reader)
 
 static kedge_status open_reader(kedge_store *store, kedge_store_reader **reader, kedge_error *error)
 {
-    static const char only_read[] = "PRAGMA query_only=1; PRAGMA temp_store=MEMORY";
+    static const char *const only_read = "PRAGMA query_only=1; PRAGMA temp_store=MEMORY";
     kedge_store_reader *made = kedge_allocate(store->allocator, sizeof *made);
     if (!made) return kedge_fail_no_memory(error);
     int flags = SQLITE_OPEN_READWRITE;
@@ -124,7 +124,7 @@ kedge_status kedge_reader_begin_cache(kedge_store_reader *reader, kedge_error *e
 kedge_status kedge_reader_begin(kedge_store *store, kedge_store_reader *reader, kedge_error *error)
 {
     /* A transaction sees the file as it is at its first read. */
-    static const char first[] = "BEGIN; SELECT 1 FROM meta";
+    static const char *const first = "BEGIN; SELECT 1 FROM meta";
     kedge_status status = kedge_store_check_refused(store, error);
     if (status == KEDGE_OK) status = kedge_store_db_execute(&reader->outbox, first, error);
     if (status == KEDGE_OK) status = kedge_store_db_execute(&reader->cache, first, error);

@@ -73,7 +73,7 @@ static kedge_status tell(const char *path, const char *rest, kedge_error *error)
 static kedge_status tell_readable(const kedge_store *store, const readable *found,
                                   kedge_error *error)
 {
-    static const char way[] = "kedge_repair, or the command kedge repair,";
+    static const char *const way = "kedge_repair, or the command kedge repair,";
     char rest[256], of[32] = "";
     if (found->known) (void)snprintf(of, sizeof of, " of %" PRId64, found->meta.pending_rows);
     if (found->open)

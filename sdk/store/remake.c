@@ -27,9 +27,9 @@ typedef struct conflict {
 static kedge_status next_conflict(kedge_store *store, int64_t behind, conflict *found,
                                   kedge_error *error)
 {
-    static const char sql[] = "SELECT sequence, timestamp, args, checksum = {rejected#} FROM "
-                              "rejected WHERE state = 4 AND sequence > ?1"
-                              " ORDER BY sequence LIMIT 1";
+    static const char *const sql = "SELECT sequence, timestamp, args, checksum = {rejected#} FROM "
+                                   "rejected WHERE state = 4 AND sequence > ?1"
+                                   " ORDER BY sequence LIMIT 1";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", behind);
@@ -58,8 +58,8 @@ static kedge_status is_predicted(kedge_store *store, const kedge_cache_meta *cac
 static kedge_status show(kedge_store *store, int64_t sequence, const kedge_error *why,
                          kedge_error *error)
 {
-    static const char sql[] = "UPDATE rejected SET state = 0, code = coalesce(?2, code),"
-                              " message = coalesce(?3, message) WHERE sequence = ?1";
+    static const char *const sql = "UPDATE rejected SET state = 0, code = coalesce(?2, code),"
+                                   " message = coalesce(?3, message) WHERE sequence = ?1";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *update;
     kedge_status status = kedge_store_db_bind(db, sql, &update, error, "i", sequence);
@@ -176,7 +176,7 @@ static kedge_status look_for_others(kedge_store *store, kedge_error *error)
 
 static kedge_status remake_due(kedge_store *store, kedge_change_set *changes, kedge_error *error)
 {
-    static const char any[] = "SELECT count(*) FROM rejected WHERE state = 4";
+    static const char *const any = "SELECT count(*) FROM rejected WHERE state = 4";
     bool left = false;
     int64_t count = 0;
     kedge_status status = look_for_others(store, error);

@@ -114,7 +114,7 @@ static int compare_sequences(const void *one, const void *other)
 /* A disk may have brought back an old page. Its rows are sound, but the tail has the same edits. */
 static bool is_confirmed(repair *all, sqlite3_stmt *row)
 {
-    static const char sql[] = "SELECT 1 FROM confirmed WHERE sequence = ?1 AND uid = ?2";
+    static const char *const sql = "SELECT 1 FROM confirmed WHERE sequence = ?1 AND uid = ?2";
     kedge_store_db *db = &all->made.store->outbox;
     const kedge_buffer *tail = &all->made.decided;
     int64_t sequence = sqlite3_column_int64(row, 1);
@@ -180,8 +180,8 @@ static bool is_closed(sqlite3_stmt *row)
 
 static kedge_status save_inbox(repair *all, kedge_error *error)
 {
-    static const char sql[] = "INSERT OR IGNORE INTO rejected({rejected}, checksum)"
-                              " VALUES({?15}, kedge_checksum(2, {?15}))";
+    static const char *const sql = "INSERT OR IGNORE INTO rejected({rejected}, checksum)"
+                                   " VALUES({?15}, kedge_checksum(2, {?15}))";
     int64_t key = 0;
     sqlite3_stmt *row;
     kedge_status status = KEDGE_OK;
@@ -204,7 +204,7 @@ static kedge_status save_inbox(repair *all, kedge_error *error)
 /* A damaged row of the tail counts as missing. */
 static kedge_status save_tail(repair *all, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "INSERT INTO confirmed({confirmed}, checksum) VALUES({?11}, kedge_checksum(3, {?11}))";
     kedge_buffer *decided = &all->made.decided;
     int64_t key = 0;
@@ -228,7 +228,8 @@ static kedge_status save_tail(repair *all, kedge_error *error)
 /* Returns how many rows the table had, or -1 when `totals` is damaged. */
 static int64_t read_total(repair *all, const char *sql)
 {
-    static const char damaged[] = "SELECT count(*) FROM totals WHERE checksum IS NOT {totals#}";
+    static const char *const damaged =
+        "SELECT count(*) FROM totals WHERE checksum IS NOT {totals#}";
     int64_t wrong = 0, rows = 0;
     if (kedge_store_db_number(&all->old, damaged, &wrong, NULL) != KEDGE_OK || wrong > 0 ||
         kedge_store_db_number(&all->old, sql, &rows, NULL) != KEDGE_OK)
@@ -240,7 +241,7 @@ static int64_t read_total(repair *all, const char *sql)
  * found. An old meta row also counts what left the inbox since. */
 static int64_t missing_rejections(repair *all, bool *known)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT coalesce((SELECT rows FROM totals WHERE name = 'rejected'), -1)";
     int64_t rows = read_total(all, sql);
     if (is_newest(all) && all->old_meta.rejected_rows > rows) rows = all->old_meta.rejected_rows;
@@ -252,7 +253,7 @@ static int64_t missing_rejections(repair *all, bool *known)
  * cannot. */
 static kedge_status mark_old_client(repair *all, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT coalesce((SELECT rows FROM totals WHERE name = 'confirmed'), -1)";
     bool known;
     kedge_store_db *db = &all->made.store->outbox;
@@ -274,7 +275,7 @@ static kedge_status mark_old_client(repair *all, kedge_error *error)
 
 static kedge_status save_trimmed(repair *all, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "INSERT INTO trimmed({trimmed}, checksum) VALUES(?1, ?2, kedge_checksum(4, ?1, ?2))";
     int64_t key = 0;
     sqlite3_stmt *row;
@@ -288,8 +289,8 @@ static kedge_status save_trimmed(repair *all, kedge_error *error)
 
 static kedge_status save_declared(repair *all, kedge_error *error)
 {
-    static const char sql[] = "INSERT INTO declared({declared}, checksum) VALUES(?1, ?2, ?3, "
-                              "kedge_checksum(7, ?1, ?2, ?3))";
+    static const char *const sql = "INSERT INTO declared({declared}, checksum) VALUES(?1, ?2, ?3, "
+                                   "kedge_checksum(7, ?1, ?2, ?3))";
     int64_t key = 0;
     sqlite3_stmt *row;
     kedge_status status = KEDGE_OK;
@@ -337,8 +338,8 @@ static kedge_status save_rows(repair *all, kedge_error *error)
  * tell; the highest sequence; and which edits its state has. */
 static void ask_cache(repair *all, const kedge_repair_files *files)
 {
-    static const char sql[] = "SELECT organization, project FROM meta"
-                              " WHERE checksum = {cache_meta#}";
+    static const char *const sql = "SELECT organization, project FROM meta"
+                                   " WHERE checksum = {cache_meta#}";
     kedge_outbox_meta *meta = &all->made.meta;
     char names[2][KEDGE_LIMIT_NAME_BYTES + 1];
     kedge_store_db cache;

@@ -29,7 +29,7 @@ typedef struct rotation {
 static kedge_status next_row(kedge_store_db *db, int64_t behind, kedge_pending *row,
                              kedge_error *error)
 {
-    static const char sql[] = "SELECT min(sequence) FROM pending WHERE sequence > ?1";
+    static const char *const sql = "SELECT min(sequence) FROM pending WHERE sequence > ?1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", behind);
     if (status != KEDGE_OK) return status;
@@ -46,7 +46,7 @@ static kedge_status next_row(kedge_store_db *db, int64_t behind, kedge_pending *
 static kedge_status give_number(kedge_store *store, const rotation *work, int64_t sequence,
                                 kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "UPDATE pending SET origin_id = CASE WHEN origin_client IS NULL THEN id ELSE origin_id END,"
         " origin_client = coalesce(origin_client, client), client = ?3, id = ?2,"
         " covered_version = NULL, withheld = CASE WHEN ?4 OR EXISTS(SELECT 1 FROM rejected WHERE"
@@ -63,7 +63,7 @@ static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequenc
                              kedge_error *error)
 {
     /* A rejection that was noted for it is of a lost lineage. */
-    static const char undecided[] = "DELETE FROM rejected WHERE sequence = ?1 AND state <> 3";
+    static const char *const undecided = "DELETE FROM rejected WHERE sequence = ?1 AND state <> 3";
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(strcmp(work->outbox.client, work->old_client) != 0);
     KEDGE_ASSERT(work->outbox.highest_id < KEDGE_LIMIT_MUTATION_ID);
@@ -77,7 +77,7 @@ static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequenc
 static kedge_status cover_row(kedge_store *store, int64_t sequence, int64_t version,
                               kedge_error *error)
 {
-    static const char sql[] = "UPDATE pending SET covered_version = ?2 WHERE sequence = ?1";
+    static const char *const sql = "UPDATE pending SET covered_version = ?2 WHERE sequence = ?1";
     kedge_status status =
         kedge_store_db_change(&store->outbox, sql, error, "ii", sequence, version);
     if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
@@ -87,7 +87,7 @@ static kedge_status cover_row(kedge_store *store, int64_t sequence, int64_t vers
 static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *outcome,
                                  int64_t sequence, kedge_error *error)
 {
-    static const char drop[] = "DELETE FROM pending WHERE sequence = ?1";
+    static const char *const drop = "DELETE FROM pending WHERE sequence = ?1";
     kedge_status status;
     if (!kedge_wire_is_rejection(outcome->decision)) {
         status = kedge_outbox_forget_rejection(&store->outbox, sequence, error);
@@ -168,7 +168,7 @@ static kedge_status run_tail(kedge_store *store, const rotation *work, const cha
  * sequence if that can be one. What it cannot show is counted. */
 static kedge_status set_tail_aside(kedge_store *store, kedge_outbox_meta *meta, kedge_error *error)
 {
-    static const char show[] =
+    static const char *const show =
         "INSERT OR IGNORE INTO {sealed rejected} (SELECT sequence, '' AS client, 0 AS id,"
         " '' AS name, CASE WHEN json_valid(args) THEN args ELSE 'null' END AS args, 0 AS timestamp,"
         " {no_origin}, 0 AS version, 'damaged' AS code,"
@@ -176,7 +176,7 @@ static kedge_status set_tail_aside(kedge_store *store, kedge_outbox_meta *meta, 
         " 3 AS state, ?2 AS decided_ms FROM confirmed"
         " WHERE checksum IS NOT {confirmed#} AND typeof(sequence) = 'integer'"
         " AND sequence BETWEEN 1 AND ?1 AND sequence NOT IN (SELECT sequence FROM pending))";
-    static const char forget[] = "DELETE FROM confirmed WHERE checksum IS NOT {confirmed#}";
+    static const char *const forget = "DELETE FROM confirmed WHERE checksum IS NOT {confirmed#}";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *statement;
     kedge_status status =
@@ -192,7 +192,7 @@ static kedge_status set_tail_aside(kedge_store *store, kedge_outbox_meta *meta, 
 static kedge_status next_confirmed(kedge_store *store, const rotation *work, int64_t behind,
                                    int64_t *sequence, kedge_pending *row, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT sequence, id, digest FROM confirmed WHERE client = ?1 AND id <= ?2"
         " AND sequence > ?3 ORDER BY sequence LIMIT 1";
     kedge_store_db *db = &store->outbox;
@@ -210,8 +210,8 @@ static kedge_status next_confirmed(kedge_store *store, const rotation *work, int
  * applied once, and came again out of the backend's queue, may have been rejected this time. */
 static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_error *error)
 {
-    static const char recall[] = RECALL("confirmed WHERE sequence = ?1");
-    static const char delete_recalled[] = "DELETE FROM confirmed WHERE sequence = ?1";
+    static const char *const recall = RECALL("confirmed WHERE sequence = ?1");
+    static const char *const delete_recalled = "DELETE FROM confirmed WHERE sequence = ?1";
     int64_t sequence = 0;
     kedge_pending row = {0};
     kedge_status status;
@@ -241,7 +241,7 @@ static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
                " AND sequence NOT IN (SELECT sequence FROM pending)"),
         "DELETE FROM rejected WHERE state IN (0, 4) AND sequence IN (SELECT sequence FROM "
         "pending)"};
-    static const char damaged[] =
+    static const char *const damaged =
         "SELECT coalesce(min(sequence), 0) FROM rejected WHERE checksum IS"
         " NOT {rejected#}";
     sqlite3_stmt *statement;
@@ -258,8 +258,9 @@ static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
 
 static kedge_status recall_tail(kedge_store *store, rotation *work, kedge_error *error)
 {
-    static const char recall[] = RECALL("confirmed WHERE client <> ?1 OR id > ?2");
-    static const char delete_recalled[] = "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
+    static const char *const recall = RECALL("confirmed WHERE client <> ?1 OR id > ?2");
+    static const char *const delete_recalled =
+        "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
     const kedge_wire_client_marks *decided = work->response ? &work->response->earlier : NULL;
     KEDGE_ASSERT(work->lost && work->staging.complete);
     kedge_status status = set_tail_aside(store, &work->outbox, error);

@@ -4,19 +4,13 @@
  * had. */
 #include "sdk/store/salvage.h"
 
-#include "sdk/store/outbox_rows.h"
-
 #define KEY_MAX (INT64_C(1) << 61)
 
-#define TABLE(name, key, columns, checksum)                                                        \
-    "SELECT " key ", " columns ", checksum IS " checksum " FROM " name " WHERE " key               \
-    " > ?1 ORDER BY " key " LIMIT 1"
-
-const char kedge_salvage_pending[] = TABLE("pending", "sequence", "{pending}", "{pending#}");
-const char kedge_salvage_rejected[] = TABLE("rejected", "sequence", "{rejected}", "{rejected#}");
-const char kedge_salvage_confirmed[] = TABLE("confirmed", "ordinal", "{confirmed}", "{confirmed#}");
-const char kedge_salvage_trimmed[] = TABLE("trimmed", "ordinal", "{trimmed}", "{trimmed#}");
-const char kedge_salvage_declared[] = TABLE("declared", "ordinal", "{declared}", "{declared#}");
+const char kedge_salvage_pending[] = "{by_sequence pending}";
+const char kedge_salvage_rejected[] = "{by_sequence rejected}";
+const char kedge_salvage_confirmed[] = "{by_ordinal confirmed}";
+const char kedge_salvage_trimmed[] = "{by_ordinal trimmed}";
+const char kedge_salvage_declared[] = "{by_ordinal declared}";
 
 static kedge_status read_behind(kedge_store_db *db, const char *table, int64_t key,
                                 sqlite3_stmt **row)

@@ -31,7 +31,7 @@ static int64_t count_rows(kedge_store_db *db, const char *table)
 
 static bool is_sound(kedge_store_db *db)
 {
-    static const char sql[] = "PRAGMA integrity_check(1)";
+    static const char *const sql = "PRAGMA integrity_check(1)";
     sqlite3_stmt *check;
     if (kedge_store_db_take(db, sql, &check, NULL) != KEDGE_OK) return false;
     if (kedge_store_db_step(db, check, NULL) != KEDGE_OK) return false;
@@ -68,7 +68,7 @@ typedef struct graft {
 /* Each table and index of an empty outbox has one page, its root. All others are the schema's. */
 static kedge_status list_pages(kedge_store_db *db, graft *list, kedge_error *error)
 {
-    static const char sql[] = "SELECT 1 FROM sqlite_master WHERE rootpage = ?1";
+    static const char *const sql = "SELECT 1 FROM sqlite_master WHERE rootpage = ?1";
     int64_t pages = 0;
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_number(db, "PRAGMA page_count", &pages, error);

@@ -94,7 +94,7 @@ static void keep(kedge_store *store, kedge_overlay *rows, const kedge_outbox_met
 /* Pages that are not committed stay in memory, however many. */
 static kedge_status begin_rehearsal(kedge_store *store, kedge_error *error)
 {
-    static const char in_memory[] = "PRAGMA temp_store=MEMORY; PRAGMA cache_spill=0";
+    static const char *const in_memory = "PRAGMA temp_store=MEMORY; PRAGMA cache_spill=0";
     kedge_status status = kedge_store_db_execute(&store->cache, in_memory, error);
     if (status == KEDGE_OK) status = kedge_store_db_execute(&store->outbox, in_memory, error);
     store->cache.rehearsing = store->outbox.rehearsing = status == KEDGE_OK;
@@ -103,7 +103,7 @@ static kedge_status begin_rehearsal(kedge_store *store, kedge_error *error)
 
 static void end_rehearsal(kedge_store *store)
 {
-    static const char as_before[] = "PRAGMA cache_spill=1";
+    static const char *const as_before = "PRAGMA cache_spill=1";
     store->cache.rehearsing = store->outbox.rehearsing = false;
     kedge_store_db_rollback(&store->cache);
     kedge_store_db_rollback(&store->outbox);
@@ -185,7 +185,7 @@ static kedge_status make_shadow(kedge_store *store, kedge_error *error)
 /* ---- laying it in front of `item` ---- */
 
 /* No collection can have a name with a space. */
-static const char LAY[] =
+static const char *const LAY =
     "PRAGMA query_only=0; BEGIN; SELECT 1 FROM main.meta;"
     "CREATE TEMP TABLE \"kedge shadow\"("
     " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT, checksum INTEGER NOT NULL,"
@@ -203,7 +203,7 @@ static const char LAY[] =
 
 static kedge_status lay_row(kedge_store_db *db, const kedge_overlay_entry *row, kedge_error *error)
 {
-    static const char sql[] = "INSERT INTO \"kedge shadow\" VALUES(?1, ?2, ?3, ?4)";
+    static const char *const sql = "INSERT INTO \"kedge shadow\" VALUES(?1, ?2, ?3, ?4)";
     const kedge_bytes *value = row->deleted ? NULL : &row->value;
     kedge_checksum begun = kedge_row_begin(KEDGE_ROW_ITEM, row->collection);
     return kedge_store_db_change(db, sql, error, "ttoi", row->collection, row->id, value,

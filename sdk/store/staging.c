@@ -21,7 +21,7 @@ static int64_t outcome_checksum(const kedge_wire_outcome *outcome)
 static kedge_status insert_outcome(kedge_store_db *db, const kedge_wire_outcome *outcome,
                                    kedge_row_total *total, kedge_error *error)
 {
-    static const char sql[] = "INSERT INTO staged_outcome VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    static const char *const sql = "INSERT INTO staged_outcome VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     int64_t checksum = outcome_checksum(outcome);
     kedge_status status = kedge_store_db_change(
         db, sql, error, "iibicci", outcome->id, outcome->version,
@@ -34,7 +34,7 @@ static kedge_status insert_outcome(kedge_store_db *db, const kedge_wire_outcome 
 static kedge_status insert_staging(kedge_store_db *db, const kedge_staging *staging,
                                    kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "INSERT INTO staging VALUES(1, ?1, ?2, ?3, ?4, ?5, 0, '', 0, 0, ?6, ?7, "
         "kedge_checksum(" KEDGE_SQL_NUMBER(
             KEDGE_ROW_STAGING) ", 1, ?1, ?2, ?3, ?4, ?5, 0, '', 0, 0, ?6, ?7))";
@@ -71,7 +71,7 @@ kedge_status kedge_staging_put(kedge_store *store, kedge_staging *staging,
 kedge_status kedge_staging_after(kedge_store *store, const kedge_staging *staging,
                                  kedge_bytes after, bool complete, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "UPDATE staging SET after = ?1, complete = ?2, item_rows = ?3, item_sum = ?4,"
         " checksum = kedge_checksum(" KEDGE_SQL_NUMBER(
             KEDGE_ROW_STAGING) ", only, version, lineage, lmid, client, lost, ?2, ?1, ?3, ?4,"
@@ -102,9 +102,9 @@ static kedge_status read_outcome(kedge_store_db *db, sqlite3_stmt *cursor, kedge
 kedge_status kedge_staging_outcomes(kedge_store *store, const kedge_staging *staging,
                                     kedge_wire_outcomes *outcomes, kedge_error *error)
 {
-    static const char sql[] = "SELECT id, version, digest, decision, code, message, checksum,"
-                              " (SELECT count(*) FROM staged_outcome) FROM staged_outcome"
-                              " ORDER BY id";
+    static const char *const sql = "SELECT id, version, digest, decision, code, message, checksum,"
+                                   " (SELECT count(*) FROM staged_outcome) FROM staged_outcome"
+                                   " ORDER BY id";
     kedge_store_db *db = &store->cache;
     sqlite3_stmt *cursor;
     kedge_row_total seen = {0};
@@ -135,7 +135,7 @@ kedge_status kedge_staging_swap(kedge_store *store, const kedge_staging *staging
                                 kedge_cache_meta *next, kedge_error *error)
 {
     /* A rename copies nothing. An open reader keeps its snapshot. */
-    static const char sql[] = "DROP TABLE item; ALTER TABLE staged_item RENAME TO item";
+    static const char *const sql = "DROP TABLE item; ALTER TABLE staged_item RENAME TO item";
     next->items = staging->items;
     next->bases = (kedge_row_total){0};
     atomic_store(&store->check_due, true);

@@ -21,7 +21,8 @@
 
 static kedge_status measure_tail(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char sql[] = "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM confirmed";
+    static const char *const sql =
+        "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM confirmed";
     heal->changed = true;
     return kedge_store_db_number(&heal->store->outbox, sql, &heal->meta.tail_bytes, error);
 }
@@ -29,10 +30,9 @@ static kedge_status measure_tail(kedge_outbox_healing *heal, kedge_error *error)
 kedge_status kedge_tail_count_nowhere(kedge_store_db *db, const kedge_tail_mark *mark,
                                       int64_t *count, kedge_error *error)
 {
-    static const char sql[] =
-        "SELECT count(*) FROM (SELECT id FROM confirmed WHERE client = ?1 AND id > ?2 AND id <= ?3"
-        " UNION SELECT id FROM rejected WHERE client = ?1 AND id > ?2 AND id <= ?3"
-        " UNION SELECT id FROM pending WHERE client = ?1 AND id > ?2 AND id <= ?3)";
+    static const char *const sql = "SELECT count(*) FROM (SELECT id {between confirmed}"
+                                   " UNION SELECT id {between rejected}"
+                                   " UNION SELECT id {between pending})";
     sqlite3_stmt *find;
     *count = 0;
     if (mark->through <= mark->from) return KEDGE_OK;
@@ -47,7 +47,7 @@ kedge_status kedge_tail_count_nowhere(kedge_store_db *db, const kedge_tail_mark 
 /* The row gets a wrong checksum on purpose. */
 static kedge_status insert_unknown(kedge_store_db *db, int64_t now_ms, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "INSERT INTO confirmed({confirmed}, checksum)"
         " SELECT {confirmed}, ({confirmed#} + 1) & 4294967295 FROM (SELECT NULL AS sequence,"
         " '' AS client, 0 AS id, '' AS name, '' AS args, 0 AS timestamp, {no_origin},"
@@ -136,7 +136,7 @@ static kedge_status meta_fits_pending(const kedge_outbox_healing *heal, bool *fi
  * the cache or than a decided row, which has changed its counters, claims nothing. */
 static kedge_status ask_meta(kedge_outbox_healing *heal, gone *missing, kedge_error *error)
 {
-    static const char sql[] = "SELECT count(*) FROM rejected";
+    static const char *const sql = "SELECT count(*) FROM rejected";
     int64_t rows = 0;
     bool old = heal->older || heal->changed, fits = false;
     kedge_status status = kedge_store_db_number(&heal->store->outbox, sql, &rows, error);
@@ -152,7 +152,7 @@ static kedge_status ask_meta(kedge_outbox_healing *heal, gone *missing, kedge_er
 
 kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT counted.name, totals.rows - counted.rows,"
         " totals.checksum = kedge_checksum(6, totals.name, totals.rows, totals.sum)"
         " FROM (" COUNTED ") AS counted LEFT JOIN totals USING(name)"
@@ -184,15 +184,16 @@ kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
 kedge_status kedge_outbox_count_rejected(kedge_store_db *db, kedge_outbox_meta *meta,
                                          kedge_error *error)
 {
-    static const char sql[] = "SELECT coalesce((SELECT rows FROM totals WHERE name = 'rejected'"
-                              " AND checksum = {totals#}), (SELECT count(*) FROM rejected))";
+    static const char *const sql =
+        "SELECT coalesce((SELECT rows FROM totals WHERE name = 'rejected'"
+        " AND checksum = {totals#}), (SELECT count(*) FROM rejected))";
     return kedge_store_db_number(db, sql, &meta->rejected_rows, error);
 }
 
 kedge_status kedge_totals_write(kedge_store_db *db, kedge_error *error)
 {
-    static const char sql[] = "DELETE FROM totals;"
-                              "INSERT INTO {sealed totals} (" COUNTED ")";
+    static const char *const sql = "DELETE FROM totals;"
+                                   "INSERT INTO {sealed totals} (" COUNTED ")";
     return kedge_store_db_execute(db, sql, error);
 }
 
@@ -202,9 +203,8 @@ kedge_status kedge_totals_write(kedge_store_db *db, kedge_error *error)
 static kedge_status count_known(kedge_store_db *db, const char *client, int64_t lmid,
                                 int64_t through, int64_t *known, kedge_error *error)
 {
-    static const char sql[] =
-        "SELECT (SELECT count(*) FROM confirmed WHERE client = ?1 AND id > ?2 AND id <= ?3)"
-        " + (SELECT count(*) FROM rejected WHERE client = ?1 AND id > ?2 AND id <= ?3)";
+    static const char *const sql = "SELECT (SELECT count(*) {between confirmed})"
+                                   " + (SELECT count(*) {between rejected})";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", client, lmid, through);
     if (status != KEDGE_OK) return status;
@@ -226,7 +226,7 @@ kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t
 kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *marks,
                                 kedge_error *error)
 {
-    static const char sql[] =
+    static const char *const sql =
         "SELECT client, through, checksum = {trimmed#}, ordinal FROM trimmed ORDER BY ordinal";
     sqlite3_stmt *cursor;
     marks->count = 0;
@@ -252,7 +252,7 @@ kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *mar
 
 static kedge_status seal(kedge_store_db *db, const char *client, kedge_error *error)
 {
-    static const char sql[] = "UPDATE trimmed SET checksum = {trimmed#} WHERE client = ?1";
+    static const char *const sql = "UPDATE trimmed SET checksum = {trimmed#} WHERE client = ?1";
     return kedge_store_db_change(db, sql, error, "c", client);
 }
 
@@ -260,12 +260,14 @@ static kedge_status seal(kedge_store_db *db, const char *client, kedge_error *er
 kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t through,
                                 kedge_error *error)
 {
-    static const char raise[] = "UPDATE trimmed SET through = max(through, ?2) WHERE client = ?1";
-    static const char insert[] =
+    static const char *const raise =
+        "UPDATE trimmed SET through = max(through, ?2) WHERE client = ?1";
+    static const char *const insert =
         "INSERT INTO trimmed({trimmed}, checksum) SELECT ?1, ?2,"
         " kedge_checksum(4, ?1, ?2) WHERE ?1 NOT IN (SELECT client FROM trimmed)";
-    static const char bound[] = "DELETE FROM trimmed WHERE ordinal NOT IN"
-                                " (SELECT ordinal FROM trimmed ORDER BY ordinal DESC LIMIT ?1)";
+    static const char *const bound =
+        "DELETE FROM trimmed WHERE ordinal NOT IN"
+        " (SELECT ordinal FROM trimmed ORDER BY ordinal DESC LIMIT ?1)";
     kedge_wire_client_marks marks;
     if (through <= 0) return KEDGE_OK;
     /* a damaged row must not get a new checksum */
@@ -293,8 +295,8 @@ static bool is_decided(const kedge_wire_client_marks *decided, const char *clien
 static kedge_status lower(kedge_store_db *db, const char *client, int64_t through,
                           kedge_error *error)
 {
-    static const char sql[] = "UPDATE trimmed SET through = ?2 WHERE client = ?1";
-    static const char none[] = "DELETE FROM trimmed WHERE client = ?1";
+    static const char *const sql = "UPDATE trimmed SET through = ?2 WHERE client = ?1";
+    static const char *const none = "DELETE FROM trimmed WHERE client = ?1";
     if (through <= 0) return kedge_store_db_change(db, none, error, "c", client);
     kedge_status status = kedge_store_db_change(db, sql, error, "ci", client, through);
     return status == KEDGE_OK ? seal(db, client, error) : status;
@@ -318,7 +320,7 @@ kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_wire_cl
 /* It is not known how many mutations a damaged row stood for. */
 kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char sql[] = "DELETE FROM trimmed WHERE checksum IS NOT {trimmed#}";
+    static const char *const sql = "DELETE FROM trimmed WHERE checksum IS NOT {trimmed#}";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *statement;
     kedge_status status = kedge_store_db_take(db, sql, &statement, error);

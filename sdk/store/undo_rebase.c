@@ -151,8 +151,8 @@ void kedge_undo_rebase(kedge_store *store, const kedge_wire_patch *patch,
 static kedge_status find_remade(kedge_store *store, int64_t first, int64_t last, int64_t *sequence,
                                 kedge_error *error)
 {
-    static const char sql[] = "SELECT min(sequence) FROM rejected"
-                              " WHERE state = 5 AND sequence BETWEEN ?1 AND ?2";
+    static const char *const sql = "SELECT min(sequence) FROM rejected"
+                                   " WHERE state = 5 AND sequence BETWEEN ?1 AND ?2";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *find;
     *sequence = INT64_MAX;
