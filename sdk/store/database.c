@@ -11,6 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Kept from the opening on: a transaction must end when memory has run out, too. */
+static const char *const ROLLBACK = "ROLLBACK";
+
 static int wal_committed(void *context, sqlite3 *handle, const char *schema, int pages)
 {
     (void)handle;
@@ -77,7 +80,10 @@ kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const cha
         db->device = facts.st_dev;
         db->inode = facts.st_ino;
     }
-    return KEDGE_OK;
+    sqlite3_stmt *rollback;
+    kedge_status status = kedge_store_db_take(db, ROLLBACK, &rollback, error);
+    if (status != KEDGE_OK) kedge_store_db_close(db);
+    return status;
 }
 
 kedge_status kedge_store_db_open_cache(kedge_store_db *db, const char *path, int flags,
@@ -210,10 +216,13 @@ bool kedge_store_db_in_transaction(const kedge_store_db *db)
 
 void kedge_store_db_rollback(kedge_store_db *db)
 {
+    sqlite3_stmt *statement;
     if (!db->handle) return;
     kedge_store_db_reset(db);
     if (!kedge_store_db_in_transaction(db)) return;
-    sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+    if (kedge_store_db_take(db, ROLLBACK, &statement, NULL) != KEDGE_OK) return;
+    sqlite3_step(statement);
+    sqlite3_reset(statement);
 }
 
 bool kedge_store_db_version(const kedge_store_db *db, unsigned *version)
