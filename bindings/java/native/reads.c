@@ -1,6 +1,7 @@
 /* Methods of io.kedge.Native that read: items, scans, queries, indexes, counters. */
 #include "kedge_java.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,15 +85,17 @@ static jlong scan_open(JNIEnv *env, jclass class, jlong db, jbyteArray collectio
 
 /* ---- the rows of a scan ---- */
 
-#define SCAN_BYTES 32768 /* of the rows of one call; the last one may go beyond */
+#define SCAN_BYTES 32768 /* of the rows of one call without the last one */
 #define SCAN_END   (-1)  /* in place of a size: no row follows */
+#define APART      (-1)  /* in place of the value's size: it stands apart, and ends the piece */
 /* Of a row without its value. */
 #define HEAD_BYTES (2 * sizeof(int32_t) + KEDGE_LIMIT_ITEM_ID_BYTES)
 
-/* Rows as io.kedge.Scan reads them: the sizes of the id and of the value, the id, the value. */
+/* A piece as io.kedge.ScanRows reads it. A row is two numbers, the id and the value: twice the size
+ * of the id, and one more when all of the row is ASCII; the size of the value, or APART. */
 typedef struct scan_rows {
-    char bytes[SCAN_BYTES + HEAD_BYTES];
     size_t used;
+    char bytes[SCAN_BYTES + HEAD_BYTES];
 } scan_rows;
 
 static void add(scan_rows *rows, const void *bytes, size_t size)
@@ -101,45 +104,68 @@ static void add(scan_rows *rows, const void *bytes, size_t size)
     rows->used += size;
 }
 
-static void add_sizes(scan_rows *rows, size_t id_size, size_t value_size)
+static bool is_ascii(java_text text)
 {
-    const int32_t sizes[2] = {(int32_t)id_size, (int32_t)value_size};
-    add(rows, sizes, sizeof sizes);
+    uint64_t all = 0, word;
+    size_t at = 0;
+    for (; at + sizeof word <= text.size; at += sizeof word) {
+        memcpy(&word, text.bytes + at, sizeof word);
+        all |= word;
+    }
+    for (; at < text.size; at++)
+        all |= (unsigned char)text.bytes[at];
+    return (all & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* The rows, and the value of the last one, which had no room there: a large one is copied once. */
-static jobjectArray give_rows(JNIEnv *env, const scan_rows *rows, java_text value)
+/* False: the value had no room. */
+static bool add_row(scan_rows *rows, java_text id, java_text value, size_t room)
 {
-    const java_text parts[2] = {{rows->bytes, rows->used}, value};
-    return java_texts(env, parts, 2);
+    const bool fits = rows->used + 2 * sizeof(int32_t) + id.size + value.size <= room;
+    const bool ascii = fits && is_ascii(id) && is_ascii(value);
+    const int32_t numbers[2] = {(int32_t)(2 * id.size + ascii),
+                                fits ? (int32_t)value.size : APART};
+    add(rows, numbers, sizeof numbers);
+    add(rows, id.bytes, id.size);
+    if (fits) add(rows, value.bytes, value.size);
+    return fits;
 }
 
-/* Some rows: as many as `room` bytes hold, and one more. NULL: an exception is pending. */
-static jobjectArray scan_next(JNIEnv *env, jclass class, jlong scan, jint room)
+/* Reads until `rows` is full, the value that had no room into `*apart`. False: an exception is
+ * pending. */
+static bool read_rows(JNIEnv *env, kedge_scan *scan, scan_rows *rows, size_t room, java_text *apart)
 {
-    (void)class;
-    scan_rows rows = {.used = 0};
-    const size_t most = room > 0 && room < SCAN_BYTES ? (size_t)room : SCAN_BYTES;
+    kedge_error error = {0};
     for (;;) {
         java_text id = {0}, value = {0};
-        kedge_error error = {0};
-        const kedge_status status = kedge_scan_next(java_pointer(scan), &id.bytes, &id.size,
-                                                    &value.bytes, &value.size, &error);
+        const kedge_status status =
+            kedge_scan_next(scan, &id.bytes, &id.size, &value.bytes, &value.size, &error);
         if (status == KEDGE_DONE) {
-            const int32_t end = SCAN_END;
-            add(&rows, &end, sizeof end);
-            return give_rows(env, &rows, (java_text){0});
+            add(rows, &(int32_t){SCAN_END}, sizeof(int32_t));
+            return true;
         }
-        if (!java_ok(env, status, &error)) return NULL;
+        if (!java_ok(env, status, &error)) return false;
         if (id.size > KEDGE_LIMIT_ITEM_ID_BYTES) {
             java_throw(env, KEDGE_CORRUPT, "cache-damaged", "an item has an id that is too long");
-            return NULL;
+            return false;
         }
-        add_sizes(&rows, id.size, value.size);
-        add(&rows, id.bytes, id.size);
-        if (rows.used + value.size > most) return give_rows(env, &rows, value);
-        add(&rows, value.bytes, value.size);
+        if (add_row(rows, id, value, room)) continue;
+        *apart = value;
+        return true;
     }
+}
+
+/* Fills `piece` with rows of at most `room` bytes, and the head of one more. Returns the value of
+ * that one, or NULL: no row follows, or an exception is pending. */
+static jbyteArray scan_next(JNIEnv *env, jclass class, jlong scan, jbyteArray piece, jint room)
+{
+    (void)class;
+    scan_rows rows; /* its bytes are not cleared: that would take as long as reading them */
+    rows.used = 0;
+    java_text apart = {0};
+    const size_t most = room > 0 && room < SCAN_BYTES ? (size_t)room : SCAN_BYTES;
+    if (!read_rows(env, java_pointer(scan), &rows, most, &apart)) return NULL;
+    (*env)->SetByteArrayRegion(env, piece, 0, (jsize)rows.used, (const jbyte *)rows.bytes);
+    return java_bytes(env, apart);
 }
 
 static void scan_close(JNIEnv *env, jclass class, jlong scan)
@@ -326,7 +352,7 @@ java_methods java_read_methods(void)
         JAVA_METHOD("getBytes", "(J[B[B)[B", get_bytes),
         JAVA_METHOD("getProject", "(JZ)[B", get_project),
         JAVA_METHOD("scanOpen", "(J[B[B[BJZ)J", scan_open),
-        JAVA_METHOD("scanNext", "(JI)[[B", scan_next),
+        JAVA_METHOD("scanNext", "(J[BI)[B", scan_next),
         JAVA_METHOD("scanClose", "(J)V", scan_close),
         JAVA_METHOD("queryOpen", "(J[B[B)J", query_open),
         JAVA_METHOD("queryNext", "(J)Z", query_next),

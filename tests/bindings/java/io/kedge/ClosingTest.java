@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.concurrent.CountDownLatch;
@@ -64,6 +65,23 @@ class ClosingTest extends Case {
         db.close();
         assertFalse(scan.hasNext());
         assertThrows(NoSuchElementException.class, scan::next);
+    }
+
+    @Test
+    void rows_that_were_read_are_refused_once_the_scan_is_closed() {
+        Database db = opened();
+        for (int i = 0; i < 5; i++) {
+            db.mutate("kedge.put", note("" + i, "x"));
+        }
+        Scan scan = db.scan("notes");
+        assertTrue(scan.hasNext());
+        assertEquals("0", scan.next().id());
+        Iterator<Item> rest = scan.iterator();
+        assertEquals("1", rest.next().id());
+        assertEquals("2", scan.next().id()); // one reads on where the other was
+        scan.close();
+        refused(KedgeException.Closed.class, "closed", rest::hasNext);
+        refused(KedgeException.Closed.class, "closed", scan::next);
     }
 
     @Test

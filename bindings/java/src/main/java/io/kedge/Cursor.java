@@ -2,7 +2,6 @@
 package io.kedge;
 
 import java.util.Iterator;
-import java.util.NoSuchElementException;
 import java.util.Spliterator;
 import java.util.Spliterators;
 import java.util.stream.Stream;
@@ -16,46 +15,18 @@ import java.util.stream.StreamSupport;
  * @param <T> what it iterates over
  */
 public abstract class Cursor<T> extends Owner implements Iterator<T>, Iterable<T> {
-    private T next;
-    private boolean ended;
-
     Cursor(Database db, Handle handle) {
         super(db, handle);
     }
 
-    /** The next row; null: there are no more. */
-    abstract T step(long pointer);
-
     /**
-     * This cursor, for a loop.
+     * What is left of this cursor, for a loop.
      *
-     * @return itself: it can be used once
+     * @return the same rows: they can be read once
      */
     @Override
-    public final Iterator<T> iterator() {
+    public Iterator<T> iterator() {
         return this;
-    }
-
-    @Override
-    public final synchronized boolean hasNext() {
-        if (next == null && !ended) {
-            next = handle.with(this::step);
-            if (next == null) {
-                ended = true;
-                close();
-            }
-        }
-        return next != null;
-    }
-
-    @Override
-    public final synchronized T next() {
-        if (!hasNext()) {
-            throw new NoSuchElementException();
-        }
-        T row = next;
-        next = null;
-        return row;
     }
 
     /**
@@ -64,7 +35,7 @@ public abstract class Cursor<T> extends Owner implements Iterator<T>, Iterable<T
      * @return a sequential stream
      */
     public final Stream<T> stream() {
-        return StreamSupport.stream(Spliterators.spliteratorUnknownSize(this,
+        return StreamSupport.stream(Spliterators.spliteratorUnknownSize(iterator(),
                 Spliterator.ORDERED | Spliterator.NONNULL), false).onClose(this::close);
     }
 }

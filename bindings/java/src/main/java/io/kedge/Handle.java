@@ -14,7 +14,7 @@ class Handle {
     protected final ReentrantLock lock = new ReentrantLock();
     private final LongConsumer free;
     private final CountDownLatch freed = new CountDownLatch(1);
-    private long pointer;
+    private volatile long pointer; // written under the lock
     private Set<Handle> siblings = Collections.emptySet();
 
     Handle(String what, long pointer, LongConsumer free) {
@@ -57,6 +57,14 @@ class Handle {
 
     protected final long pointer() {
         return pointer;
+    }
+
+    /** Refuses what with() refuses, for a use that needs no pointer. */
+    final void check() {
+        Here.refuseMutator();
+        if (pointer == 0) {
+            throw new KedgeException.Closed(what);
+        }
     }
 
     final boolean isOpen() {

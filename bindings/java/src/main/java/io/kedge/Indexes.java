@@ -6,7 +6,7 @@ import java.util.Collections;
 import java.util.List;
 
 /** The declared indexes, in order of declaration. */
-public final class Indexes extends Cursor<Index> {
+public final class Indexes extends StepCursor<Index> {
     Indexes(Database db, Handle handle) {
         super(db, handle);
     }

@@ -4,11 +4,19 @@ package io.kedge;
 /** An item as a scan gives it: its id and its value, canonical JSON. */
 public final class Item {
     private final String id;
+    private final String json; // one of the two is null
     private final byte[] bytes;
 
     Item(String id, byte[] bytes) {
         this.id = id;
+        this.json = null;
         this.bytes = bytes;
+    }
+
+    Item(String id, String json) {
+        this.id = id;
+        this.json = json;
+        this.bytes = null;
     }
 
     /**
@@ -26,16 +34,16 @@ public final class Item {
      * @return canonical JSON
      */
     public String json() {
-        return Texts.text(bytes);
+        return json == null ? Texts.text(bytes) : json;
     }
 
     /**
-     * The value as UTF-8, for a parser that reads bytes. It is not copied.
+     * The value as UTF-8, for a parser that reads bytes. A large value is not copied.
      *
      * @return canonical JSON
      */
     public byte[] bytes() {
-        return bytes;
+        return bytes == null ? json.getBytes(Texts.UTF_8) : bytes;
     }
 
     @Override

@@ -2,7 +2,7 @@
 package io.kedge;
 
 /** Pending or rejected edits, in order of sequence. */
-public final class Mutations extends Cursor<Mutation> {
+public final class Mutations extends StepCursor<Mutation> {
     Mutations(Database db, Handle handle) {
         super(db, handle);
     }

@@ -57,7 +57,7 @@ final class Native {
     static native long scanOpen(long db, byte[] collection, byte[] after, byte[] prefix, long limit,
             boolean descending);
 
-    static native byte[][] scanNext(long scan, int room);
+    static native byte[] scanNext(long scan, byte[] rows, int room);
 
     static native void scanClose(long scan);
 

@@ -6,7 +6,7 @@ import java.util.Collections;
 import java.util.List;
 
 /** The rows of a query. */
-public final class Query extends Cursor<Row> {
+public final class Query extends StepCursor<Row> {
     // kedge_column_type of kedge/read.h.
     private static final int NULL = 0;
     private static final int INTEGER = 1;
