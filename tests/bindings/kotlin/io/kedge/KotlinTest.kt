@@ -89,6 +89,15 @@ class KotlinTest {
     }
 
     @Test
+    fun `a scan is a sequence in a block, which closes it`() = with { db ->
+        for (id in listOf("1", "2", "3")) db.put("notes", id, Note("hi", 2))
+        assertEquals(6, db.useScan<Note, _>("notes") { notes -> notes.sumOf { it.value.stars } })
+        val first = db.useScanJson("notes", ScanOptions().descending()) { it.first() }
+        assertEquals(Entry("3", """{"stars":2,"text":"hi"}"""), first)
+        assertEquals(0, db.java.openCount())
+    }
+
+    @Test
     fun `a mutator that throws or gets other args rejects with the cause`() = with { db ->
         db.put("notes", "1", Note("hi", 2))
         val failure = assertThrows(KedgeException.Rejected::class.java) {

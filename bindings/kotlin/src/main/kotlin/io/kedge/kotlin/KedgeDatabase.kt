@@ -5,10 +5,10 @@ import io.kedge.Batch
 import io.kedge.Database
 import io.kedge.DatabaseBuilder
 import io.kedge.Index
+import io.kedge.Item
 import io.kedge.KedgeException
 import io.kedge.Mutation
 import io.kedge.Outcome
-import io.kedge.Scan
 import io.kedge.ScanOptions
 import io.kedge.Stats
 import io.kedge.SyncStatus
@@ -35,17 +35,18 @@ import kotlinx.coroutines.withContext
 import kotlinx.serialization.encodeToString
 
 /* Characters of items that go from thread to thread at once; the last item may go beyond. */
-private const val SCANNED_TOGETHER = 16384
+private const val SCANNED_TOGETHER = 65536
 
-private fun Scan.some(most: Int): List<Entry<String>> = buildList {
+private fun Iterator<Item>.some(most: Int): List<Entry<String>> = buildList {
     var size = 0
     while (size < most && hasNext()) {
-        val item = next()
-        val entry = Entry(item.id(), item.json())
+        val entry = next().entry()
         size += entry.id.length + entry.value.length
         add(entry)
     }
 }
+
+private fun Item.entry() = Entry(id(), json())
 
 /** Opens or creates the database in the folder [path]; [options] are those of [DatabaseBuilder]. */
 public suspend fun openKedge(
@@ -163,9 +164,10 @@ public class KedgeDatabase(
         options: ScanOptions = ScanOptions(),
     ): Flow<Entry<String>> = flow {
         java.scan(collection, options).use { scan ->
+            val items = scan.iterator()
             var most = 1 // who looks at one item does not wait for many
-            while (scan.hasNext()) {
-                emit(scan.some(most))
+            while (items.hasNext()) {
+                emit(items.some(most))
                 most = minOf(4 * most, SCANNED_TOGETHER)
             }
         }
@@ -178,6 +180,30 @@ public class KedgeDatabase(
     ): Flow<Entry<T>> {
         return scanJson(collection, options)
             .map { Entry(it.id, kedgeJson.decodeFromString<T>(it.value)) }
+    }
+
+    /**
+     * Calls [function] on the dispatcher with the items of a collection as JSON. For many items it
+     * is faster than a flow. It runs on one thread, and so cannot suspend. The sequence can be read
+     * once, and only in it.
+     */
+    public suspend fun <R> useScanJson(
+        collection: String,
+        options: ScanOptions = ScanOptions(),
+        function: (Sequence<Entry<String>>) -> R,
+    ): R = blocking {
+        scan(collection, options).use { scan ->
+            function(scan.iterator().asSequence().map { it.entry() })
+        }
+    }
+
+    /** Calls [function] on the dispatcher with the items of a collection; see [useScanJson]. */
+    public suspend inline fun <reified T, R> useScan(
+        collection: String,
+        options: ScanOptions = ScanOptions(),
+        crossinline function: (Sequence<Entry<T>>) -> R,
+    ): R = useScanJson(collection, options) { items ->
+        function(items.map { Entry(it.id, kedgeJson.decodeFromString<T>(it.value)) })
     }
 
     /** The rows of a read-only SELECT. */
