@@ -26,6 +26,7 @@ final class ScanRows implements Iterator<Item> {
     private byte[] lastValue; // of the last row, when the piece has no room for it
     private int at = NO_PIECE;
     private int room = FIRST_BYTES;
+    private boolean found; // hasNext() has found the row at `at`
     private boolean ended;
 
     ScanRows(Scan scan, Handle handle) {
@@ -35,19 +36,20 @@ final class ScanRows implements Iterator<Item> {
 
     @Override
     public boolean hasNext() {
-        if (ended) {
-            return false;
+        if (found || ended) {
+            return found;
         }
         if (at == NO_PIECE) {
             handle.run(this::read);
         } else {
             handle.check();
         }
-        ended = numbers.getInt(at) < 0;
-        if (ended) {
+        found = numbers.getInt(at) >= 0;
+        if (!found) {
+            ended = true;
             scan.close();
         }
-        return !ended;
+        return found;
     }
 
     private void read(long pointer) {
@@ -65,8 +67,9 @@ final class ScanRows implements Iterator<Item> {
         if (!hasNext()) {
             throw new NoSuchElementException();
         }
-        int idSize = numbers.getInt(at) >> 1;
-        boolean ascii = (numbers.getInt(at) & 1) != 0;
+        found = false;
+        int idNumber = numbers.getInt(at);
+        int idSize = idNumber >> 1;
         int valueSize = numbers.getInt(at + 4);
         int id = at + 8;
         int value = id + idSize;
@@ -75,7 +78,7 @@ final class ScanRows implements Iterator<Item> {
             return new Item(new String(bytes, id, idSize, Texts.UTF_8), lastValue);
         }
         at = value + valueSize;
-        if (ascii) {
+        if ((idNumber & 1) != 0) { // all of it is ASCII
             return new Item(ascii(id, idSize), ascii(value, valueSize));
         }
         return new Item(new String(bytes, id, idSize, Texts.UTF_8),
