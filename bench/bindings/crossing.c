@@ -1,5 +1,6 @@
 /* What reads and edits cost in C, for bindings.py, which says what is asked: crossing FOLDER. */
 #include <kedge/kedge.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,21 +49,68 @@ static size_t get(const char *id)
     return size;
 }
 
-static size_t scan(void)
+static kedge_scan *open_scan(void)
 {
-    size_t bytes = 0, id_size = 0, value_size = 0;
-    const char *id = NULL, *value = NULL;
     const kedge_scan_options options = {KEDGE_SCAN_OPTIONS_VERSION, sizeof options, .prefix = "i",
                                         .prefix_size = 1};
     kedge_scan *found = NULL;
     kedge_error error = {0};
     check(kedge_scan_open(db, "notes", &options, &found, &error), &error);
-    kedge_status status;
-    while ((status = kedge_scan_next(found, &id, &id_size, &value, &value_size, &error)) ==
-           KEDGE_OK)
-        bytes += id_size + value_size;
-    check(status, &error);
+    return found;
+}
+
+typedef struct row {
+    const char *id, *value;
+    size_t id_size, value_size;
+} row;
+
+static bool next(kedge_scan *found, row *read, kedge_error *error)
+{
+    const kedge_status status = kedge_scan_next(found, &read->id, &read->id_size, &read->value,
+                                                &read->value_size, error);
+    check(status, error);
+    return status == KEDGE_OK;
+}
+
+static size_t scan(void)
+{
+    size_t bytes = 0;
+    row read;
+    kedge_error error = {0};
+    kedge_scan *found = open_scan();
+    while (next(found, &read, &error))
+        bytes += read.id_size + read.value_size;
     kedge_scan_close(found);
+    return bytes;
+}
+
+static const char *copy(const char *bytes, size_t size)
+{
+    char *made = malloc(size + 1);
+    if (!made) exit(1);
+    return memcpy(made, bytes, size + 1);
+}
+
+/* A row is gone with the next one: who needs it longer copies it. */
+static size_t scan_kept(void)
+{
+    size_t bytes = 0, count = 0, room = 0;
+    row *rows = NULL, read;
+    kedge_error error = {0};
+    kedge_scan *found = open_scan();
+    while (next(found, &read, &error)) {
+        if (count == room) rows = realloc(rows, (room = 2 * room + 8) * sizeof *rows);
+        if (!rows) exit(1);
+        rows[count++] = (row){copy(read.id, read.id_size), copy(read.value, read.value_size),
+                              read.id_size, read.value_size};
+    }
+    kedge_scan_close(found);
+    for (size_t i = 0; i < count; i++) {
+        bytes += rows[i].id_size + rows[i].value_size;
+        free((char *)rows[i].id);
+        free((char *)rows[i].value);
+    }
+    free(rows);
     return bytes;
 }
 
@@ -73,6 +121,7 @@ static size_t work(const char *name, int number)
     if (strcmp(name, "mutate") == 0) return put(id, number, 100);
     if (strcmp(name, "get") == 0) return get(id);
     if (strcmp(name, "scan") == 0) return scan();
+    if (strcmp(name, "scan-kept") == 0) return scan_kept();
     if (strcmp(name, "put-large") == 0) return put("large", number, LARGE_BYTES);
     if (strcmp(name, "get-large") == 0) return get("large");
     exit(2);

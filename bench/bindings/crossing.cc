@@ -3,6 +3,9 @@
 
 #include <ctime>
 #include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace
 {
@@ -50,6 +53,20 @@ std::size_t scan(const kedge::database &db)
     return bytes;
 }
 
+std::size_t scan_kept(const kedge::database &db)
+{
+    std::size_t bytes = 0;
+    std::vector<std::pair<std::string, std::string>> kept;
+    kedge::scan_options options;
+    options.prefix = "i";
+    auto rows = must(db.scan("notes", options));
+    while (rows.next())
+        kept.emplace_back(rows.id(), rows.value());
+    for (const auto &[id, value] : kept)
+        bytes += id.size() + value.size();
+    return bytes;
+}
+
 std::size_t work(const kedge::database &db, const std::string &name, int number)
 {
     char id[16];
@@ -57,6 +74,7 @@ std::size_t work(const kedge::database &db, const std::string &name, int number)
     if (name == "mutate") return put(db, id, number, 100);
     if (name == "get") return get(db, id);
     if (name == "scan") return scan(db);
+    if (name == "scan-kept") return scan_kept(db);
     if (name == "put-large") return put(db, "large", number, large_bytes);
     if (name == "get-large") return get(db, "large");
     std::exit(2);

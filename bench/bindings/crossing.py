@@ -22,6 +22,8 @@ def work(db, name, number):
         return len(db.get("notes", f"i{number % ITEMS:03}", parse=str))
     if name == "scan":
         return sum(len(id) + len(value) for id, value in db.scan("notes", prefix="i", parse=str))
+    if name == "scan-kept":
+        return sum(len(id) + len(value) for id, value in list(db.scan("notes", prefix="i", parse=str)))
     if name == "put-large":
         return put(db, "large", number, TEXT)
     if name == "get-large":

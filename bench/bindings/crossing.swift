@@ -25,6 +25,11 @@ func scan(_ db: Database) throws -> Int {
     return bytes
 }
 
+func scanKept(_ db: Database) throws -> Int {
+    let rows = try db.scan("notes", prefix: "i", as: RawJSON.self).all()
+    return rows.reduce(0) { $0 + $1.id.utf8.count + $1.value.text.utf8.count }
+}
+
 func id(_ number: Int) -> String {
     let digits = String(number % items)
     return "i" + String(repeating: "0", count: 3 - digits.count) + digits
@@ -35,6 +40,7 @@ func work(_ db: Database, _ name: String, _ number: Int) throws -> Int {
     case "mutate": return try put(db, id(number), number, note)
     case "get": return try get(db, id(number))
     case "scan": return try scan(db)
+    case "scan-kept": return try scanKept(db)
     case "put-large": return try put(db, "large", number, text)
     case "get-large": return try get(db, "large")
     default: fatalError(name)
