@@ -66,8 +66,8 @@ typedef struct row {
 
 static bool next(kedge_scan *found, row *read, kedge_error *error)
 {
-    const kedge_status status = kedge_scan_next(found, &read->id, &read->id_size, &read->value,
-                                                &read->value_size, error);
+    const kedge_status status =
+        kedge_scan_next(found, &read->id, &read->id_size, &read->value, &read->value_size, error);
     check(status, error);
     return status == KEDGE_OK;
 }

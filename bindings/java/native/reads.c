@@ -122,8 +122,7 @@ static bool add_row(scan_rows *rows, java_text id, java_text value, size_t room)
 {
     const bool fits = rows->used + 2 * sizeof(int32_t) + id.size + value.size <= room;
     const bool ascii = fits && is_ascii(id) && is_ascii(value);
-    const int32_t numbers[2] = {(int32_t)(2 * id.size + ascii),
-                                fits ? (int32_t)value.size : APART};
+    const int32_t numbers[2] = {(int32_t)(2 * id.size + ascii), fits ? (int32_t)value.size : APART};
     add(rows, numbers, sizeof numbers);
     add(rows, id.bytes, id.size);
     if (fits) add(rows, value.bytes, value.size);
