@@ -319,7 +319,7 @@ static uint32_t depth_of_text(kedge_bytes text)
     for (const char *end = text.data + text.size; text.size > 0;
          text.size = (size_t)(end - text.data)) {
         kedge_bytes string = {text.data, 1};
-        if (*text.data == '"' && !kedge_json_skip(text, &string, NULL)) break;
+        if (*text.data == '"') (void)kedge_json_skip(text, &string, NULL);
         if (*text.data == '{' || *text.data == '[') depth++;
         if (*text.data == '}' || *text.data == ']') depth--;
         if (depth > most) most = depth;

@@ -20,6 +20,9 @@ static kedge_status restore(tx_fixture *fixture, const char *changes)
 #define AT(id, path, rest)                                                                         \
     "{\"collection\":\"notes\",\"id\":\"" id "\",\"path\":\"" path "\"" rest "}"
 
+#define OF_TEXT(expected, value)                                                                   \
+    ",\"expected\":\"" expected "\",\"text\":true,\"value\":\"" value "\""
+
 static void restores(tx_fixture *fixture, const char *changes)
 {
     kedge_status status = restore(fixture, changes);
@@ -106,6 +109,9 @@ static void test_the_project_record_is_restored_too(void **state)
     restores(fixture,
              "{\"collection\":\"\",\"id\":\"\",\"path\":\"\",\"expected\":{\"name\":\"a\"}}");
     assert_string_equal(tx_fixture_item(fixture, "", ""), "{}");
+    restores(fixture, "{\"collection\":\"\",\"id\":\"\",\"path\":\"\",\"expected\":{},"
+                      "\"value\":{\"name\":\"c\"}}");
+    assert_string_equal(tx_fixture_item(fixture, "", ""), "{\"name\":\"c\"}");
 }
 
 static void test_a_text_goes_back_around_the_edits_of_others(void **state)
@@ -128,6 +134,35 @@ static void test_a_text_goes_back_around_the_edits_of_others(void **state)
     tx_fixture_put(fixture, "1", "{\"t\":5}");
     refuses(fixture, AT("1", "/t", ",\"expected\":\"\",\"text\":true,\"value\":\"a\""),
             "restore-conflict", "changed");
+}
+
+/* Each change reads a large text, merges it, and writes it: of the first size here the last write
+ * is one too many, of the second another one of these. */
+static void test_changes_of_a_large_text_cost_its_size_each_time(void **state)
+{
+    tx_fixture *fixture = *state;
+    kedge_buffer put = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer args = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_text(&args, "{\"changes\":[");
+    for (int i = 0; i < 200; i++)
+        kedge_buffer_append_format(&args, "%s%s", i > 0 ? "," : "",
+                                   i % 2 == 0 ? AT("1", "/t", OF_TEXT("a b", "b"))
+                                              : AT("1", "/t", OF_TEXT("b", "a b")));
+    kedge_buffer_append_text(&args, "]}");
+    for (size_t size = 1100000; size <= 1200000; size += 100000) {
+        kedge_buffer_clear(&put);
+        kedge_buffer_append_text(&put,
+                                 "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{\"t\":\"a b ");
+        for (size_t i = 0; i < size; i++)
+            kedge_buffer_append_byte(&put, 'x');
+        kedge_buffer_append_text(&put, "\"}}");
+        assert_int_equal(tx_fixture_run(fixture, "kedge.put", put.data), KEDGE_OK);
+        assert_int_equal(tx_fixture_run(fixture, "kedge.restore", args.data), KEDGE_REJECTED);
+        assert_string_equal(fixture->error.code, "mutation-too-costly");
+        assert_memory_equal(tx_fixture_item(fixture, "notes", "1"), "{\"t\":\"a b xxx", 13);
+    }
+    kedge_buffer_free(&put);
+    kedge_buffer_free(&args);
 }
 
 static void test_a_number_is_taken_back_from_what_it_is_now(void **state)
@@ -240,6 +275,7 @@ int main(void)
         TEST(test_items_come_and_go_whole),
         TEST(test_the_project_record_is_restored_too),
         TEST(test_a_text_goes_back_around_the_edits_of_others),
+        TEST(test_changes_of_a_large_text_cost_its_size_each_time),
         TEST(test_a_number_is_taken_back_from_what_it_is_now),
         TEST(test_a_number_that_was_not_there_goes_unless_others_have_added_to_it),
         TEST(test_a_read_that_fails_decides_nothing),

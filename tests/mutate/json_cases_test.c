@@ -2,6 +2,7 @@
 #include "common/json.h"
 #include "mutate/json_merge.h"
 #include "mutate/json_patch.h"
+#include "mutate/json_pointer.h"
 #include "tests/support/failing_allocator.h"
 
 #include <kedge/limits.h>
@@ -191,6 +192,33 @@ static void test_a_pointer_deeper_than_any_document_is_refused(void **state)
     kedge_buffer_free(&out);
 }
 
+/* ---- pointers into a text ---- */
+
+static void test_a_pointer_finds_the_part_of_a_text_that_it_leads_to(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\":[10,{\"b/c\":null},\"x\"],\"d\":{},\"e\":true}";
+    static const struct {
+        const char *pointer, *found;
+    } cases[] = {
+        {"\"\"", text},      {"\"/a/0\"", "10"},   {"\"/a/1/b~1c\"", "null"}, {"\"/a/2\"", "\"x\""},
+        {"\"/d\"", "{}"},    {"\"/e\"", "true"},   {"\"/a/3\"", NULL},        {"\"/a/-\"", NULL},
+        {"\"/a/01\"", NULL}, {"\"/a/2/0\"", NULL}, {"\"/b\"", NULL},          {"\"/d/a\"", NULL},
+        {"\"/e/a\"", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        kedge_bytes found = {NULL, 0};
+        kedge_json_pointer pointer = kedge_json_pointer_make(&kedge_allocator_default);
+        assert_int_equal(kedge_json_pointer_parse(&pointer, kedge_bytes_of(cases[i].pointer), NULL),
+                         KEDGE_OK);
+        bool well = kedge_json_pointer_find(&pointer, KEDGE_BYTES(text), &found);
+        if (well != (cases[i].found != NULL) ||
+            (well && !kedge_bytes_equal_text(found, cases[i].found)))
+            fail_msg("%s: %.*s", cases[i].pointer, (int)found.size, found.data);
+        kedge_json_pointer_free(&pointer);
+    }
+}
+
 /* ---- memory ---- */
 
 static bool merge_and_patch(const kedge_allocator *allocator, void *context)
@@ -275,6 +303,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_patches_give_what_rfc_6902_says),
         cmocka_unit_test(test_a_patch_that_doubles_the_document_meets_the_cost_limit),
         cmocka_unit_test(test_a_pointer_deeper_than_any_document_is_refused),
+        cmocka_unit_test(test_a_pointer_finds_the_part_of_a_text_that_it_leads_to),
         cmocka_unit_test(test_a_patch_fails_with_any_budget_below_its_cost),
         cmocka_unit_test(test_every_failed_allocation_is_told_and_nothing_leaks),
     };

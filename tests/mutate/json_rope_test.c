@@ -4,10 +4,12 @@
 
 #include "common/json.h"
 #include "mutate/json_merge.h"
+#include "mutate/json_rope_nodes.h"
 #include "tests/mutate/random_json.h"
 #include "tests/support/failing_allocator.h"
 #include "tests/support/sampling.h"
 
+#include <kedge/limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -171,7 +173,120 @@ static void test_the_members_of_a_shape_are_picked_at_any_depth(void **state)
     kedge_buffer_free(&picked);
 }
 
+/* ---- the nodes ---- */
+
+static kedge_json_rope *rope_of(const char *front, size_t pads, const char *end)
+{
+    kedge_json_rope *rope;
+    kedge_buffer text = kedge_buffer_make(memory);
+    kedge_buffer_append_text(&text, front);
+    for (size_t i = 0; i < pads; i++)
+        kedge_buffer_append_byte(&text, 'x');
+    kedge_buffer_append_text(&text, end);
+    assert_int_equal(make_open(memory, kedge_buffer_bytes(&text), &rope), KEDGE_OK);
+    kedge_buffer_free(&text);
+    return rope;
+}
+
+typedef struct visits {
+    size_t left; /* until it wants no more */
+    size_t made;
+} visits;
+
+static bool count_visit(kedge_bytes piece, void *context)
+{
+    visits *counted = context;
+    assert_true(piece.size > 0);
+    assert_true(counted->left > 0);
+    counted->made++;
+    return --counted->left > 0;
+}
+
+/* `{`, `"a":`, the text, `,`, a run, `}` */
+static void test_a_visit_ends_where_the_visitor_wants_no_more(void **state)
+{
+    (void)state;
+    kedge_json_rope *rope = rope_of("{\"a\":\"", 5000, "\",\"b\":1}");
+    visits whole = {.left = SIZE_MAX};
+    assert_true(kedge_json_rope_visit(rope, count_visit, &whole));
+    assert_int_equal(whole.made, 6);
+    for (size_t most = 1; most <= whole.made; most++) {
+        visits some = {.left = most};
+        assert_false(kedge_json_rope_visit(rope, count_visit, &some));
+        assert_int_equal(some.made, most);
+    }
+    kedge_json_rope_release(memory, rope);
+}
+
+static void test_a_place_behind_a_large_element_has_no_child(void **state)
+{
+    (void)state;
+    kedge_json_rope *rope = rope_of("[1,\"", 5000, "\"]");
+    const kedge_json_part array = {rope, {NULL, 0}};
+    kedge_json_part child;
+    for (size_t at = 0; at <= 2; at++) {
+        size_t place = at;
+        assert_int_equal(kedge_json_part_find(&array, (kedge_bytes){NULL, 0}, &place, &child),
+                         at < 2);
+        assert_int_equal(place, at);
+    }
+    kedge_json_rope_release(memory, rope);
+}
+
 /* ---- memory that runs out ---- */
+
+static bool change_with(const kedge_allocator *allocator, kedge_bytes text,
+                        const kedge_json_change *change, size_t size)
+{
+    kedge_json_rope *rope = NULL, *changed = NULL;
+    bool well = make_open(allocator, text, &rope) == KEDGE_OK &&
+                kedge_json_rope_change(allocator, rope, change, &changed, NULL) == KEDGE_OK;
+    if (well) assert_int_equal(kedge_json_rope_size(changed), size);
+    kedge_json_rope_release(allocator, changed);
+    kedge_json_rope_release(allocator, rope);
+    return well;
+}
+
+/* Inserts a large value that is open and nested deeper than an item may be. */
+static bool insert_what_is_deep(const kedge_allocator *allocator, void *context)
+{
+    const size_t place = 0;
+    const kedge_json_change change = {
+        KEDGE_JSON_INSERT, &place, 1, KEDGE_BYTES("\"a\""), {context, {NULL, 0}}};
+    return change_with(allocator, KEDGE_BYTES("{\"b\":1}"), &change,
+                       strlen("{\"a\":,\"b\":1}") + kedge_json_rope_size(context));
+}
+
+/* Sets a large value in a container that is part of a run. */
+static bool set_in_a_run(const kedge_allocator *allocator, void *context)
+{
+    const size_t places[] = {1, 0};
+    const kedge_buffer *value = context;
+    const kedge_json_change change = {
+        KEDGE_JSON_SET, places, 2, {NULL, 0}, {NULL, kedge_buffer_bytes(value)}};
+    return change_with(allocator, KEDGE_BYTES("{\"a\":1,\"b\":{\"c\":2},\"d\":3}"), &change,
+                       strlen("{\"a\":1,\"b\":{\"c\":},\"d\":3}") + value->size);
+}
+
+static void test_a_change_with_a_large_value_is_made_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    kedge_buffer text = kedge_buffer_make(memory);
+    kedge_buffer_append_byte(&text, '[');
+    for (int i = 0; i < KEDGE_LIMIT_JSON_DEPTH; i++)
+        kedge_buffer_append_byte(&text, '[');
+    for (int i = 0; i < KEDGE_LIMIT_JSON_DEPTH; i++)
+        kedge_buffer_append_byte(&text, ']');
+    kedge_buffer_append_text(&text, ",\"");
+    kedge_json_rope *deep = rope_of(text.data, 5000, "\"]");
+    assert_int_equal(kedge_json_rope_depth(deep), KEDGE_LIMIT_JSON_DEPTH + 1);
+    assert_true(failing_allocator_try_every_call(insert_what_is_deep, deep, 0) > 5);
+    kedge_json_rope_release(memory, deep);
+    kedge_buffer_clear(&text);
+    kedge_buffer_append_format(&text, "\"%05000d\"", 0);
+    assert_true(failing_allocator_try_every_call(set_in_a_run, &text, 0) > 5);
+    kedge_buffer_free(&text);
+}
 
 static bool make_and_merge(const kedge_allocator *allocator, void *context)
 {
@@ -206,6 +321,9 @@ int main(void)
         cmocka_unit_test(test_random_merges_make_the_text_that_the_merge_of_texts_makes),
         cmocka_unit_test(test_an_object_that_grows_and_shrinks_by_single_members),
         cmocka_unit_test(test_the_members_of_a_shape_are_picked_at_any_depth),
+        cmocka_unit_test(test_a_visit_ends_where_the_visitor_wants_no_more),
+        cmocka_unit_test(test_a_place_behind_a_large_element_has_no_child),
+        cmocka_unit_test(test_a_change_with_a_large_value_is_made_whole_or_not_at_all),
         cmocka_unit_test(test_a_failed_allocation_makes_no_rope_and_leaves_the_others_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -370,6 +370,56 @@ static void test_a_first_mutation_that_no_push_holds_is_read_as_an_invalid_one(v
         assert_int_equal(count_of_cut(unread[i].front, large, unread[i].end, &code), 0);
 }
 
+/* Reads a push whose first mutation, `front` and args behind it, was cut off in the args. */
+static kedge_status read_cut(const kedge_allocator *allocator, const char *members,
+                             const char *front, kedge_wire_push_request *read, kedge_error *error)
+{
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_format(&body, "{\"clientGroupID\":\"g\",%s\"mutations\":[%s,\"args\":\"",
+                               members, front);
+    while (body.size < KEDGE_LIMIT_ARGS_BYTES + 1000)
+        kedge_buffer_append_text(&body, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+    kedge_wire_request request = {.body = kedge_buffer_bytes(&body), .truncated = true};
+    kedge_status status = kedge_wire_push_request_read(allocator, &request, read, error);
+    kedge_buffer_free(&body);
+    return status;
+}
+
+static void test_a_first_mutation_that_was_cut_off_says_whose_it_is_or_is_refused(void **state)
+{
+    kedge_wire_push_request read;
+    kedge_error error = {0};
+    (void)state;
+    assert_int_equal(
+        read_cut(&kedge_allocator_default, "", "{\"clientID\":5,\"id\":12", &read, &error),
+        KEDGE_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.message, "clientID"));
+    assert_int_equal(read.count, 0);
+    kedge_wire_push_request_free(&read);
+    /* Kedge's own clients make no mutation that is too large for a push. */
+    assert_int_equal(read_cut(&kedge_allocator_default, "\"kedge\":{\"client\":\"c\"},",
+                              "{\"clientID\":\"c\",\"id\":12", &read, &error),
+                     KEDGE_OK);
+    assert_true(read.native);
+    assert_int_equal(read.count, 0);
+    kedge_wire_push_request_free(&read);
+}
+
+static bool read_cut_with(const kedge_allocator *allocator, void *context)
+{
+    kedge_wire_push_request read;
+    kedge_error error = {0};
+    (void)context;
+    kedge_status status =
+        read_cut(allocator, "", "{\"clientID\":\"\\u0063\",\"id\":12", &read, &error);
+    if (status == KEDGE_OK)
+        assert_int_equal(read.count, 1);
+    else
+        assert_int_equal(error.status, KEDGE_NO_MEMORY);
+    kedge_wire_push_request_free(&read);
+    return status == KEDGE_OK;
+}
+
 static void test_another_version_of_push_is_read_no_further(void **state)
 {
     kedge_wire_push_request read;
@@ -400,6 +450,7 @@ static void test_every_failed_allocation_is_survived(void **state)
 {
     (void)state;
     assert_true(failing_allocator_try_every_call(read_all, NULL, 1000) > 0);
+    assert_true(failing_allocator_try_every_call(read_cut_with, NULL, 0) > 2);
 }
 
 /* ---- the response ---- */
@@ -487,6 +538,7 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be_told_refuses_the_push_and_names_the_place),
         cmocka_unit_test(test_of_a_push_that_was_cut_off_the_whole_mutations_count),
         cmocka_unit_test(test_a_first_mutation_that_no_push_holds_is_read_as_an_invalid_one),
+        cmocka_unit_test(test_a_first_mutation_that_was_cut_off_says_whose_it_is_or_is_refused),
         cmocka_unit_test(test_another_version_of_push_is_read_no_further),
         cmocka_unit_test(test_every_failed_allocation_is_survived),
         cmocka_unit_test(test_the_response_of_a_push_is_read_as_it_was_written),

@@ -27,6 +27,41 @@ static void test_a_problem_is_written_as_rfc_9457_has_it(void **state)
     kedge_buffer_free(&out);
 }
 
+static void test_the_title_of_a_problem_is_the_phrase_of_its_status(void **state)
+{
+    static const struct {
+        int status;
+        const char *title;
+    } titles[] = {
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {409, "Conflict"},
+        {410, "Gone"},
+        {413, "Content Too Large"},
+        {414, "URI Too Long"},
+        {415, "Unsupported Media Type"},
+        {416, "Range Not Satisfiable"},
+        {429, "Too Many Requests"},
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {503, "Service Unavailable"},
+        {599, "Internal Server Error"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
+        kedge_bytes title;
+        kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+        kedge_wire_problem_write(titles[i].status, "code", "detail", &out);
+        assert_true(kedge_json_member(kedge_buffer_bytes(&out), "title", &title));
+        assert_true(kedge_json_text_equals(title, titles[i].title));
+        kedge_buffer_free(&out);
+    }
+}
+
 static void test_a_problem_that_was_written_is_read_as_the_same(void **state)
 {
     static const int statuses[] = {400, 401, 403, 404, 405, 409, 410, 413,
@@ -312,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_problem_is_written_as_rfc_9457_has_it),
+        cmocka_unit_test(test_the_title_of_a_problem_is_the_phrase_of_its_status),
         cmocka_unit_test(test_a_problem_that_was_written_is_read_as_the_same),
         cmocka_unit_test(test_what_is_no_problem_of_kedge_is_told_apart),
         cmocka_unit_test(test_a_poke_is_an_event_with_a_version),
