@@ -43,7 +43,7 @@ BINDINGS = {
         **dict.fromkeys(["kedge_args_text", "kedge_args_integer"], "args are Python's values"),
         "kedge_document_id": "who reads an item has given the id",
     }),
-    "Swift": ("bindings/swift/Sources/Kedge/*.swift", r"\b(kedge_\w+)", {
+    "Swift": ("bindings/swift/Sources/Kedge/*.swift bindings/swift/Sources/CKedge/*.h", r"\b(kedge_\w+)", {
         **{name: VALUES for name in FUNCTIONS if name.startswith("kedge_member_")},
         **dict.fromkeys(["kedge_json_mutate", "kedge_tx_get_json", "kedge_tx_put_json", "kedge_tx_edit_json"], VALUES),
         **dict.fromkeys(["kedge_args_text", "kedge_args_integer"], "args are decoded"),

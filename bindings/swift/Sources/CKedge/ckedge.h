@@ -5,6 +5,7 @@
 
 #include <kedge/cjson.h>
 #include <kedge/kedge.h>
+#include <string.h>
 
 static inline kedge_options ckedge_options(void)
 {
@@ -44,6 +45,80 @@ static inline kedge_stats ckedge_stats(void)
 static inline kedge_repair_report ckedge_repair_report(void)
 {
     return (kedge_repair_report)KEDGE_REPAIR_REPORT_INIT;
+}
+
+typedef struct ckedge_row {
+    const char *id, *value;
+    size_t id_size, value_size;
+} ckedge_row;
+
+/* Rows of a scan that were read together: a call for each would cost Swift more than the row. A row
+ * is its two sizes, its id and its value, which begin at `at`. */
+typedef struct ckedge_rows {
+    char *_Nullable bytes;
+    size_t room, used, at;
+    bool waits; /* the row `next` had no room. It is borrowed until the scan is used again. */
+    ckedge_row next;
+    bool closed; /* which another thread may have set */
+} ckedge_rows;
+
+static inline void ckedge_rows_close(ckedge_rows *rows)
+{
+    __atomic_store_n(&rows->closed, true, __ATOMIC_RELEASE);
+}
+
+/* The next row. False: there is none, or the scan is closed. */
+static inline bool ckedge_rows_take(ckedge_rows *rows, ckedge_row *row)
+{
+    if (rows->at == rows->used || __atomic_load_n(&rows->closed, __ATOMIC_ACQUIRE)) return false;
+    const char *from = rows->bytes + rows->at;
+    memcpy(&row->id_size, from, sizeof row->id_size);
+    memcpy(&row->value_size, from + sizeof row->id_size, sizeof row->value_size);
+    row->id = from + sizeof row->id_size + sizeof row->value_size;
+    row->value = row->id + row->id_size;
+    rows->at = (size_t)(row->value + row->value_size - rows->bytes);
+    return true;
+}
+
+/* Moves `next` behind the others. False: it has no room. */
+static inline bool ckedge_rows_add(ckedge_rows *rows)
+{
+    const ckedge_row *next = &rows->next;
+    const size_t head = sizeof next->id_size + sizeof next->value_size;
+    rows->waits = head + next->id_size + next->value_size > rows->room - rows->used;
+    if (rows->waits) return false;
+    char *to = rows->bytes + rows->used;
+    memcpy(to, &next->id_size, sizeof next->id_size);
+    memcpy(to + sizeof next->id_size, &next->value_size, sizeof next->value_size);
+    memcpy(to + head, next->id, next->id_size);
+    memcpy(to + head + next->id_size, next->value, next->value_size);
+    rows->used += head + next->id_size + next->value_size;
+    return true;
+}
+
+/* Reads rows in place of those that were read before, and takes the first. One that is larger than
+ * the room stands alone, where kedge_scan_next has given it. */
+static inline kedge_status ckedge_rows_read(ckedge_rows *rows, kedge_scan *scan, ckedge_row *row,
+                                            kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    ckedge_row *next = &rows->next;
+    rows->used = rows->at = 0;
+    while (status == KEDGE_OK) {
+        if (!rows->waits)
+            status = kedge_scan_next(scan, &next->id, &next->id_size, &next->value,
+                                     &next->value_size, error);
+        if (status == KEDGE_OK && !ckedge_rows_add(rows)) break;
+    }
+    if (status != KEDGE_OK && status != KEDGE_DONE) {
+        rows->used = 0;
+        return status;
+    }
+    if (ckedge_rows_take(rows, row)) return KEDGE_OK;
+    if (status == KEDGE_DONE) return status;
+    rows->waits = false;
+    *row = *next;
+    return KEDGE_OK;
 }
 
 #endif

@@ -6,7 +6,7 @@ import CKedge
 /// What all cursors have: `next()` of a class below, and all that is left as an array.
 public class Cursor<Element>: Owner, @unchecked Sendable {
     /// The next row, or nil behind the last. Throws when the cursor was closed before its end.
-    public final func next() throws -> Element? {
+    public func next() throws -> Element? {
         do {
             if let row = try handle.use(read) { return row }
         } catch  where handle.isOver {
@@ -18,7 +18,7 @@ public class Cursor<Element>: Owner, @unchecked Sendable {
     }
 
     /// All rows that are left.
-    public final func all() throws -> [Element] {
+    public func all() throws -> [Element] {
         var rows: [Element] = []
         while let row = try next() { rows.append(row) }
         return rows
@@ -27,19 +27,34 @@ public class Cursor<Element>: Owner, @unchecked Sendable {
     func read(_ pointer: OpaquePointer) throws -> Element? { nil }
 }
 
-/// The items of a collection, by id in byte order.
+/// The items of a collection, by id in byte order. They are read some at a time.
 public final class Scan<Item: Decodable>: Cursor<(id: String, value: Item)>, @unchecked Sendable {
+    @usableFromInline let rows = ScanRows()
+
+    override init(_ db: Database, _ handle: Handle) {
+        super.init(db, handle)
+        handle.whenClosed { [rows] in rows.close() }
+    }
+
+    /// The next item, or nil behind the last. Throws when the scan was closed before its end.
+    @inlinable
+    public override func next() throws -> (id: String, value: Item)? {
+        rows.lock()
+        defer { rows.unlock() }
+        if let row = rows.take() { return try row.item(Item.self) }
+        return try super.next()
+    }
+
+    /// All items that are left.
+    @inlinable
+    public override func all() throws -> [(id: String, value: Item)] {
+        var items: [(id: String, value: Item)] = []
+        while let item = try next() { items.append(item) }
+        return items
+    }
+
     override func read(_ pointer: OpaquePointer) throws -> (id: String, value: Item)? {
-        var idSize = 0
-        var valueSize = 0
-        var id: UnsafePointer<CChar>?
-        var value: UnsafePointer<CChar>?
-        guard try call({ kedge_scan_next(pointer, &id, &idSize, &value, &valueSize, $0) }), let id,
-            let value
-        else {
-            return nil
-        }
-        return (text(id, idSize), try decoded(Item.self, value, valueSize))
+        try rows.read(pointer)?.item(Item.self)
     }
 }
 

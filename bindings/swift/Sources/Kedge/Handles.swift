@@ -31,6 +31,12 @@ final class Here {
         return made
     }
 
+    /// Whether this thread is in a mutator. It is asked for each row of a scan.
+    static var isInMutator: Bool {
+        guard let pointer = pthread_getspecific(key) else { return false }
+        return Unmanaged<Here>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.mutators > 0 }
+    }
+
     /// Runs a function of the app that Kedge calls.
     static func calledBack<Result>(_ body: () throws -> Result) rethrows -> Result {
         let here = now

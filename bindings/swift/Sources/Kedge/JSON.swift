@@ -88,6 +88,7 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
 public struct RawJSON: Sendable, Hashable, Codable {
     public let text: String
 
+    @inlinable
     public init(_ text: String) { self.text = text }
 
     /// Inside of another value it is that value.
@@ -122,6 +123,7 @@ func encoded<Value: Encodable, Result>(
 }
 
 /// A value of what C gives, without a copy of the text.
+@inlinable
 func decoded<Value: Decodable>(
     _ kind: Value.Type, _ pointer: UnsafePointer<CChar>, _ size: Int
 ) throws -> Value {

@@ -43,6 +43,7 @@ extension Optional where Wrapped == String {
 func text(_ pointer: UnsafePointer<CChar>) -> String { String(cString: pointer) }
 
 /// The text of `size` bytes, copied once.
+@inlinable
 func text(_ pointer: UnsafePointer<CChar>, _ size: Int) -> String {
     String(decoding: UnsafeRawBufferPointer(start: pointer, count: size), as: UTF8.self)
 }

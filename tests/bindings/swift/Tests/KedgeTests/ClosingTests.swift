@@ -55,6 +55,15 @@ final class ClosingTests: Case {
         }
     }
 
+    func testRowsThatWereReadAreRefusedOnceTheScanIsClosed() throws {
+        let db = try open()
+        for id in ["1", "2", "3"] { try db.put("notes", id, Note(text: "hi")) }
+        let scan = try db.scan("notes", as: Note.self)
+        XCTAssertEqual(try scan.next()?.id, "1")
+        scan.close()
+        refused(.invalidArgument, "closed") { try scan.next() as Any }
+    }
+
     func testACursorThatHasEndedStaysSo() throws {
         let db = try open()
         try db.put("notes", "1", Note(text: "hi"))

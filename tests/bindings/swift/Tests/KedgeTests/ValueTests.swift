@@ -57,6 +57,24 @@ final class ValueTests: Case {
         XCTAssertEqual(try db.get("notes", "nïcode", as: Note.self)?.text, "nïcode")
     }
 
+    /// Rows come in pieces of 32 KiB: values that just fit, just do not, and are far larger.
+    func testAScanGivesRowsOfAllSizesAsTheyAre() throws {
+        let db = try open()
+        let sizes = [0, 1, 400, 470, 475, 480, 485, 490, 2000, 8000, 32700, 32730, 40000, 70000]
+        var put: [String: String] = [:]
+        for number in 0..<120 {
+            let id = String(1000 + number) + String(repeating: "é", count: number % 7)
+            let size = sizes[number * 5 % sizes.count] / 2
+            put[id] = String(repeating: number % 2 == 0 ? "x" : "漢", count: size)
+            try db.put("notes", id, Note(text: put[id]!))
+        }
+        for limit in [120, 50, 1] {
+            let found = try db.scan("notes", limit: Int64(limit), as: Note.self).all()
+            XCTAssertEqual(found.map(\.id), Array(put.keys.sorted().prefix(limit)))
+            for item in found { XCTAssertEqual(item.value.text, put[item.id]) }
+        }
+    }
+
     func testWhatIsNoJSON() throws {
         let db = try open()
         for value in [Double.nan, .infinity, -.infinity] {
