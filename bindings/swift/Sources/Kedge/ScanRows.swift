@@ -1,5 +1,5 @@
-// The rows of a scan on their way from C. They are read some at a time, under one use of the handle.
-// What a row takes is inlinable: in the app the compiler knows the type of the items.
+// The rows of a scan on their way from C. They are read some at a time, under one use of the
+// handle. What a row takes is inlinable: in the app the compiler knows the type of the items.
 import CKedge
 import Foundation
 

@@ -122,7 +122,9 @@ extension Database {
         let (stream, news) = AsyncThrowingStream<Element, any Error>.makeStream(
             bufferingPolicy: policy)
         let watch = try start(news)
-        news.onTermination = { _ in watch.close() }
+        // A task that is cancelled calls this under a lock of its own, for which a callback that
+        // yields waits. To close the watch is to wait for that callback: another thread does it.
+        news.onTermination = { _ in DispatchQueue.global().async { watch.close() } }
         watch.handle.whenClosed { news.finish() }
         return stream
     }

@@ -198,7 +198,7 @@ final class WatchTests: Case {
         ]
         while let rows = try await results.next(), rows != wanted {}
         for try await status in try db.statuses() where status.pending == 4 { break }
-        XCTAssertEqual(db.family.count, 1)
+        until("the stream of statuses is closed") { db.family.count == 1 }
         withExtendedLifetime(results) {}
     }
 
@@ -212,7 +212,7 @@ final class WatchTests: Case {
         } catch let failure as KedgeError {
             XCTAssertEqual(failure.code, "watch-key-twice")
         }
-        XCTAssertEqual(db.family.count, 0)
+        until("the stream is closed") { db.family.count == 0 }
     }
 
     func testAStreamEndsWithItsDatabase() async throws {
@@ -233,7 +233,7 @@ final class WatchTests: Case {
         _ = try db.statuses()
         _ = try db.results("SELECT 1")
         _ = try db.rejections()
-        XCTAssertEqual(db.family.count, 0)
+        until("the watches are closed") { db.family.count == 0 }
     }
 
     func testCancellingATaskEndsItsWatch() async throws {
@@ -261,8 +261,26 @@ final class WatchTests: Case {
             task.cancel()
             try await task.value
         }
-        XCTAssertEqual(db.family.count, 0)
-        XCTAssertNil(token)
+        until("the watches are closed") { db.family.count == 0 && token == nil }
+        try db.close()
+    }
+
+    func testATaskIsCancelledWhileItsStreamIsTold() async throws {
+        let db = try open()
+        let (done, ended) = (Shared(false), Signal())
+        Thread {
+            while !done.now { _ = try? db.put("notes", "1", 1) }
+            ended.send()
+        }.start()
+        for _ in 0..<200 {
+            let statuses = try db.statuses()
+            let task = Task { for try await _ in statuses {} }
+            await Task.yield()
+            task.cancel()
+            try await task.value
+        }
+        done.change { $0 = true }
+        ended.wait()
         try db.close()
     }
 
