@@ -137,6 +137,8 @@ static bool run_case(const kedge_allocator *allocator, void *context)
                 fail_msg("%s: %d, %s", given->name, (int)status, fixture.error.message);
         }
     }
+    const failing_allocator *failing = allocator->context;
+    if (failing->failed > 0) assert_int_equal(status, KEDGE_NO_MEMORY);
     tx_fixture_close(&fixture);
     kedge_buffer_free(&args);
     return status == given->status;
