@@ -32,7 +32,7 @@ install_packages() {
     flock 9
     apt-get -o Acquire::Retries=3 update -qq >/dev/null
     apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-  ) 9>"${TMPDIR:-/tmp}/kedge-packages.lock"
+  ) 9>/run/kedge-packages.lock
 }
 
 # Node and npm, for the test of the npm package; a node that is not Debian's will do as well.
