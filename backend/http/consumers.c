@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <time.h>
 
+/* However many owners others work for, one that nobody works for is asked about. */
+_Static_assert(KEDGE_QUEUE_OWNERS_ASKED > KEDGE_CONSUMERS_MAX,
+               "a receive must reach an owner without a consumer");
+
 typedef struct consumer_thread {
     kedge_consumers *all;
     kedge_consumer *consumer;

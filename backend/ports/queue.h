@@ -17,7 +17,7 @@
 #define KEDGE_QUEUE_GROUP_BYTES_MAX         128
 #define KEDGE_QUEUE_BODY_BYTES_MAX          1048576
 #define KEDGE_QUEUE_RECEIVE_MAX             10
-#define KEDGE_QUEUE_OWNERS_ASKED            4    /* of a receive that takes only from some */
+#define KEDGE_QUEUE_OWNERS_ASKED            24   /* of a receive that takes only from some */
 #define KEDGE_QUEUE_DEAD_LETTERS_MAX        100  /* that one call shows */
 #define KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP   10   /* that it shows of one group at least */
 #define KEDGE_QUEUE_DELIVERIES              50   /* of a message, in queues that Kedge makes */

@@ -205,10 +205,10 @@ static void test_a_receive_takes_from_the_owners_that_it_may(void **state)
 static void test_no_more_owners_are_asked_than_the_bound(void **state)
 {
     fixture *f = *state;
-    for (char owner[2] = "a"; owner[0] <= 'f'; owner[0]++)
+    for (char owner[2] = "A"; owner[0] <= 'Z'; owner[0]++)
         send_many(f, owner, 1, 1);
-    take_of(f, "f", "abcd", "");
-    take_of(f, "df", "abcd", "d/0");
+    take_of(f, "YZ", "ABCDEFGHIJKLMNOPQRSTUVWX", "");
+    take_of(f, "X", "ABCDEFGHIJKLMNOPQRSTUVWX", "X/0");
 }
 
 /* ---- groups ---- */
