@@ -62,6 +62,8 @@ int kedge_json_key_compare(kedge_bytes a, kedge_bytes b);
 bool kedge_json_to_boolean(kedge_bytes value, bool *out);
 bool kedge_json_to_integer(kedge_bytes value, int64_t *out);
 bool kedge_json_to_number(kedge_bytes value, double *out);
+/* Whether it is an integer of at most 2^53 - 1: above it a double cannot count by one. */
+bool kedge_json_is_integer(double number);
 /* Appends the decoded UTF-8 of a string value to `out`. */
 bool kedge_json_to_text(kedge_bytes value, kedge_buffer *out);
 /* Copies the decoded string and a NUL to `out`; false also when it does not fit or holds a NUL. */

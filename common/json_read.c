@@ -217,11 +217,16 @@ bool kedge_json_to_number(kedge_bytes value, double *out)
     return true;
 }
 
+bool kedge_json_is_integer(double number)
+{
+    return fabs(number) <= INTEGER_MAX && number == (double)(int64_t)number;
+}
+
 bool kedge_json_to_integer(kedge_bytes value, int64_t *out)
 {
     double number;
     if (!kedge_json_to_number(value, &number)) return false;
-    if (fabs(number) > INTEGER_MAX || number != (double)(int64_t)number) return false;
+    if (!kedge_json_is_integer(number)) return false;
     *out = (int64_t)number;
     return true;
 }

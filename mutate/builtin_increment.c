@@ -7,19 +7,13 @@
 
 #include <math.h>
 
-#define INTEGER_MAX 9007199254740991.0 /* 2^53 - 1: above it a double cannot count by one */
-#define SHOWN_BYTES 64                 /* of a key in a message */
+#define SHOWN_BYTES 64 /* of a key in a message */
 
 static kedge_status refuse_member(kedge_tx *tx, kedge_error *error, const char *code,
                                   kedge_bytes key, const char *why)
 {
     int shown = key.size < SHOWN_BYTES ? (int)key.size : SHOWN_BYTES;
     return kedge_builtin_refuse(tx, error, code, "the member %.*s %s", shown, key.data, why);
-}
-
-static bool is_integer(double number)
-{
-    return fabs(number) <= INTEGER_MAX && number == trunc(number);
 }
 
 /* `old` is empty when the item lacks the member, which then counts as 0. */
@@ -31,7 +25,8 @@ static kedge_status write_sum(kedge_tx *tx, kedge_bytes key, kedge_bytes old, ke
         return refuse_member(tx, error, "increment-of-no-number", key, "of the item is no number");
     kedge_json_to_number(add, &b);
     double sum = a + b;
-    if (!isfinite(sum) || (is_integer(a) && is_integer(b) && !is_integer(sum)))
+    if (!isfinite(sum) ||
+        (kedge_json_is_integer(a) && kedge_json_is_integer(b) && !kedge_json_is_integer(sum)))
         return refuse_member(
             tx, error, "increment-out-of-range", key,
             "would leave the numbers that are exact: integers of at most 2^53 - 1");

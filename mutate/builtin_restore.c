@@ -13,13 +13,11 @@
 #include "mutate/text_merge.h"
 #include "mutate/transaction.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define CHANGE_COST 64                 /* bytes, beside those of its text */
-#define INTEGER_MAX 9007199254740991.0 /* 2^53 - 1: above it a double cannot count by one */
+#define CHANGE_COST 64 /* bytes, beside those of its text */
 
 typedef struct change {
     size_t index;                                /* in the args, from 0 */
@@ -265,7 +263,7 @@ static kedge_status add_number(restore *work, const kedge_json_place *at, kedge_
     if (!at->found || !kedge_json_to_number(kedge_json_part_text(&at->value), &number))
         return KEDGE_OK;
     number += work->at.add;
-    if (fabs(number) > INTEGER_MAX || number != trunc(number)) return KEDGE_OK;
+    if (!kedge_json_is_integer(number)) return KEDGE_OK;
     size_t size = kedge_json_format_number(number, text);
     return set_made(work, at, (kedge_bytes){text, size}, why);
 }

@@ -14,8 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-#define INTEGER_MAX 9007199254740991.0 /* 2^53 - 1 */
-
 /* An item that the mutator changes. */
 typedef struct kedge_json_edit {
     struct kedge_json_edit *next;
@@ -53,37 +51,61 @@ static bool is_text(const char *text)
     return kedge_bytes_are_utf8(kedge_bytes_of(text));
 }
 
+/* One of cJSON_False, cJSON_True, cJSON_NULL, cJSON_Number, cJSON_String, cJSON_Array and
+ * cJSON_Object; others for what is no JSON value, and for NULL. */
+static int type_of(const cJSON *value)
+{
+    return value == NULL ? cJSON_Invalid : value->type & 0xFF;
+}
+
+static bool write_value(const cJSON *value, int depth, kedge_json_writer *writer);
+
+static bool write_children(const cJSON *value, bool object, int depth, kedge_json_writer *writer)
+{
+    for (const cJSON *child = value->child; child != NULL; child = child->next) {
+        if (object && !is_text(child->string)) return false;
+        if (object) kedge_json_key(writer, child->string);
+        if (!write_value(child, depth - 1, writer)) return false;
+    }
+    return true;
+}
+
 /* Not by cJSON, which writes 15 digits of some numbers that need 17, and null for one that is not
  * finite. `depth` is how many more containers may be nested. */
 static bool write_value(const cJSON *value, int depth, kedge_json_writer *writer)
 {
-    if (cJSON_IsNumber(value) && isfinite(value->valuedouble)) {
+    int type = type_of(value);
+    switch (type) {
+    case cJSON_Number:
+        if (!isfinite(value->valuedouble)) return false;
         kedge_json_number(writer, value->valuedouble);
-    } else if (cJSON_IsString(value) && is_text(value->valuestring)) {
+        return true;
+    case cJSON_String:
+        if (!is_text(value->valuestring)) return false;
         kedge_json_text(writer, kedge_bytes_of(value->valuestring));
-    } else if (cJSON_IsBool(value)) {
-        kedge_json_boolean(writer, cJSON_IsTrue(value));
-    } else if (cJSON_IsNull(value)) {
+        return true;
+    case cJSON_False:
+    case cJSON_True:
+        kedge_json_boolean(writer, type == cJSON_True);
+        return true;
+    case cJSON_NULL:
         kedge_json_null(writer);
-    } else if ((cJSON_IsArray(value) || cJSON_IsObject(value)) && depth > 0) {
-        bool array = cJSON_IsArray(value);
-        if (array)
-            kedge_json_begin_array(writer);
-        else
-            kedge_json_begin_object(writer);
-        for (const cJSON *child = value->child; child != NULL; child = child->next) {
-            if (!array && !is_text(child->string)) return false;
-            if (!array) kedge_json_key(writer, child->string);
-            if (!write_value(child, depth - 1, writer)) return false;
-        }
-        if (array)
-            kedge_json_end_array(writer);
-        else
-            kedge_json_end_object(writer);
-    } else {
+        return true;
+    case cJSON_Array:
+        if (depth == 0) return false;
+        kedge_json_begin_array(writer);
+        if (!write_children(value, false, depth, writer)) return false;
+        kedge_json_end_array(writer);
+        return true;
+    case cJSON_Object:
+        if (depth == 0) return false;
+        kedge_json_begin_object(writer);
+        if (!write_children(value, true, depth, writer)) return false;
+        kedge_json_end_object(writer);
+        return true;
+    default:
         return false;
     }
-    return true;
 }
 
 /* Appends the value, which may not be canonical yet. Whoever uses the text asks whether there was
@@ -309,14 +331,15 @@ static kedge_status wrong(kedge_error *error, const char *member, const char *al
 
 const char *kedge_member_text(const cJSON *object, const char *member)
 {
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, member));
+    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, member);
+    return type_of(found) == cJSON_String ? found->valuestring : NULL;
 }
 
 kedge_status kedge_member_number(const cJSON *object, const char *member, double *value,
                                  kedge_error *error)
 {
     const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, member);
-    if (!cJSON_IsNumber(found)) return wrong(error, member, "a number");
+    if (type_of(found) != cJSON_Number) return wrong(error, member, "a number");
     *value = found->valuedouble;
     return KEDGE_OK;
 }
@@ -326,7 +349,7 @@ kedge_status kedge_member_integer(const cJSON *object, const char *member, int64
 {
     double number = 0;
     kedge_status status = kedge_member_number(object, member, &number, NULL);
-    if (status != KEDGE_OK || fabs(number) > INTEGER_MAX || number != (double)(int64_t)number)
+    if (status != KEDGE_OK || !kedge_json_is_integer(number))
         return wrong(error, member, "an integer");
     *value = (int64_t)number;
     return KEDGE_OK;
@@ -336,15 +359,16 @@ kedge_status kedge_member_boolean(const cJSON *object, const char *member, bool 
                                   kedge_error *error)
 {
     const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, member);
-    if (!cJSON_IsBool(found)) return wrong(error, member, "true or false");
-    *value = cJSON_IsTrue(found);
+    int type = type_of(found);
+    if (type != cJSON_False && type != cJSON_True) return wrong(error, member, "true or false");
+    *value = type == cJSON_True;
     return KEDGE_OK;
 }
 
 kedge_status kedge_member_set(cJSON *object, const char *member, cJSON *value, kedge_error *error)
 {
     if (value == NULL) return kedge_fail_no_memory(error);
-    if (!cJSON_IsObject(object)) {
+    if (type_of(object) != cJSON_Object) {
         cJSON_Delete(value);
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "item-not-object",
                           "\"%s\" can be set in an object only", member);
