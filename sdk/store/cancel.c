@@ -27,11 +27,11 @@ static kedge_status was_sent(int64_t sequence, kedge_error *error)
 static kedge_status check_waiting(kedge_store *store, int64_t sequence, kedge_error *error)
 {
     static const char *const sql = "SELECT 1 FROM rejected WHERE sequence = ?1 AND state = 4";
-    sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_find(&store->outbox, sql, &find, error, "i", sequence);
-    sqlite3_reset(find);
-    if (status == KEDGE_DONE) return not_pending(sequence, error);
-    return status == KEDGE_OK ? was_sent(sequence, error) : status;
+    int64_t found;
+    kedge_status status =
+        kedge_store_db_find_number(&store->outbox, sql, &found, error, "i", sequence);
+    if (status != KEDGE_OK) return status;
+    return found ? was_sent(sequence, error) : not_pending(sequence, error);
 }
 
 static kedge_status check_cancel(kedge_store *store, int64_t sequence,

@@ -132,7 +132,6 @@ kedge_status kedge_change_log_write(kedge_store *store, const kedge_change_set *
         "DELETE FROM change WHERE number <="
         " (SELECT max(number) FROM change) - " KEDGE_SQL_NUMBER(KEDGE_STORE_LOG_ROWS);
     kedge_store_db *db = &store->cache;
-    sqlite3_stmt *statement;
     KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(db));
     if (is_off(store) || db->rehearsing) return KEDGE_OK;
     kedge_status status = KEDGE_OK;
@@ -140,6 +139,5 @@ kedge_status kedge_change_log_write(kedge_store *store, const kedge_change_set *
     bool nothing = changes && !changes->all && changes->count == 0;
     if (status != KEDGE_OK || nothing || !store->in_company) return status;
     status = insert(store, changes, by, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, trim, &statement, error);
-    return status == KEDGE_OK ? kedge_store_db_run(db, statement, error) : status;
+    return status == KEDGE_OK ? kedge_store_db_change(db, trim, error, "") : status;
 }

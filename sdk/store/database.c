@@ -304,20 +304,6 @@ kedge_status kedge_store_db_run(kedge_store_db *db, sqlite3_stmt *statement, ked
     return KEDGE_OK;
 }
 
-kedge_status kedge_store_db_number(kedge_store_db *db, const char *sql, int64_t *number,
-                                   kedge_error *error)
-{
-    sqlite3_stmt *statement;
-    *number = 0;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, statement, error);
-    if (status == KEDGE_DONE) return KEDGE_OK;
-    if (status != KEDGE_OK) return status;
-    *number = sqlite3_column_int64(statement, 0);
-    sqlite3_reset(statement);
-    return KEDGE_OK;
-}
-
 static void note_bind(kedge_store_db *db, int code)
 {
     if (db->bind_code == SQLITE_OK) db->bind_code = code;
@@ -392,6 +378,29 @@ kedge_status kedge_store_db_find(kedge_store_db *db, const char *sql, sqlite3_st
     kedge_status status = take_bound(db, sql, statement, error, types, values);
     va_end(values);
     return status == KEDGE_OK ? kedge_store_db_step(db, *statement, error) : status;
+}
+
+kedge_status kedge_store_db_find_number(kedge_store_db *db, const char *sql, int64_t *number,
+                                        kedge_error *error, const char *types, ...)
+{
+    va_list values;
+    sqlite3_stmt *statement;
+    *number = 0;
+    va_start(values, types);
+    kedge_status status = take_bound(db, sql, &statement, error, types, values);
+    va_end(values);
+    if (status == KEDGE_OK) status = kedge_store_db_step(db, statement, error);
+    if (status == KEDGE_DONE) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    *number = sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
+    return KEDGE_OK;
+}
+
+kedge_status kedge_store_db_number(kedge_store_db *db, const char *sql, int64_t *number,
+                                   kedge_error *error)
+{
+    return kedge_store_db_find_number(db, sql, number, error, "");
 }
 
 kedge_status kedge_store_db_change(kedge_store_db *db, const char *sql, kedge_error *error,

@@ -99,10 +99,12 @@ kedge_status kedge_store_db_step(kedge_store_db *db, sqlite3_stmt *statement, ke
 /* Runs a statement that returns no rows. */
 kedge_status kedge_store_db_run(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error);
 
-/* Runs a statement without parameters and reads the first column of its first row; 0 when there is
- * no row. */
+/* Runs a statement and reads the first column of its first row: 0 when there is no row, when the
+ * column is null, and after a failure. */
+kedge_status kedge_store_db_find_number(kedge_store_db *db, const char *sql, int64_t *number,
+                                        kedge_error *error, const char *types, ...);
 kedge_status kedge_store_db_number(kedge_store_db *db, const char *sql, int64_t *number,
-                                   kedge_error *error);
+                                   kedge_error *error); /* without parameters */
 
 /* The bytes must outlive the run. */
 void kedge_store_bind_text(kedge_store_db *db, sqlite3_stmt *statement, int index,

@@ -18,13 +18,11 @@ kedge_status kedge_doubt_any(kedge_store_db *db, const kedge_cache_meta *cache, 
 {
     static const char *const sql = "SELECT 1 FROM pending WHERE withheld <> 0 AND withheld > 1"
                                    " AND NOT {covered} LIMIT 1";
-    sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", cache->client,
-                                              cache->lmid, cache->version);
-    if (status != KEDGE_OK && status != KEDGE_DONE) return status;
-    *any = status == KEDGE_OK;
-    sqlite3_reset(find);
-    return KEDGE_OK;
+    int64_t found;
+    kedge_status status = kedge_store_db_find_number(db, sql, &found, error, "cii", cache->client,
+                                                     cache->lmid, cache->version);
+    *any = found != 0;
+    return status;
 }
 
 kedge_status kedge_doubt_check_rows(kedge_store_db *db, kedge_error *error)

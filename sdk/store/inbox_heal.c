@@ -197,8 +197,7 @@ static kedge_status next_damaged(kedge_outbox_healing *heal, int64_t *key, kedge
                                    " NOT {rejected#} LIMIT 1";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "");
     if (status != KEDGE_OK) return status;
     *key = sqlite3_column_int64(find, 0);
     status = kedge_inbox_read_legible(heal, kedge_store_column(find, 1),

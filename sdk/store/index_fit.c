@@ -74,12 +74,9 @@ static kedge_status check_rows(kedge_store_db *db, const char *collection, kedge
 {
     static const char *const sql =
         "SELECT count(*) FROM item WHERE collection = ?1 AND checksum IS NOT {item#}";
-    sqlite3_stmt *count;
-    kedge_status status = kedge_store_db_find(db, sql, &count, error, "c", collection);
-    if (status != KEDGE_OK) return status;
-    bool sound = sqlite3_column_int64(count, 0) == 0;
-    sqlite3_reset(count);
-    return sound ? KEDGE_OK : kedge_table_fail(db, "item", error);
+    int64_t damaged;
+    kedge_status status = kedge_store_db_find_number(db, sql, &damaged, error, "c", collection);
+    return damaged == 0 ? status : kedge_table_fail(db, "item", error);
 }
 
 static kedge_status run(kedge_store_db *db, kedge_buffer *sql, kedge_error *error)
@@ -110,20 +107,16 @@ static kedge_status drop(kedge_store *store, const char *name, kedge_error *erro
 }
 
 /* Whether the cache has the index, with this SQL (NULL: any). */
-static kedge_status has(kedge_store_db *db, const char *name, const kedge_buffer *index_sql,
+static kedge_status has(kedge_store_db *db, const char *name, const kedge_bytes *index_sql,
                         bool *there, kedge_error *error)
 {
     static const char *const sql =
         "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND tbl_name ="
         " 'item' AND name = '" PREFIX "' || ?1 AND sql = ifnull(?2, sql)";
-    sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_bind(db, sql, &find, error, "c", name);
-    if (status != KEDGE_OK) return status;
-    if (index_sql) kedge_store_bind_text(db, find, 2, kedge_buffer_bytes(index_sql));
-    status = kedge_store_db_step(db, find, error);
-    *there = status == KEDGE_OK;
-    sqlite3_reset(find);
-    return status == KEDGE_DONE ? KEDGE_OK : status;
+    int64_t found;
+    kedge_status status = kedge_store_db_find_number(db, sql, &found, error, "co", name, index_sql);
+    *there = found != 0;
+    return status;
 }
 
 kedge_status kedge_index_is_there(const kedge_allocator *allocator, kedge_store_db *cache,
@@ -132,8 +125,9 @@ kedge_status kedge_index_is_there(const kedge_allocator *allocator, kedge_store_
 {
     kedge_buffer sql = kedge_buffer_make(allocator);
     kedge_index_sql(index, &sql);
+    kedge_bytes text = kedge_buffer_bytes(&sql);
     kedge_status status = kedge_buffer_status(&sql, error);
-    if (status == KEDGE_OK) status = has(cache, index->name, &sql, there, error);
+    if (status == KEDGE_OK) status = has(cache, index->name, &text, there, error);
     kedge_buffer_free(&sql);
     return status;
 }

@@ -187,13 +187,8 @@ typedef struct counts {
 static kedge_status count_listed(kedge_inspect *inspect, const kedge_cache_meta *cache,
                                  const char *sql, int64_t *count, kedge_error *error)
 {
-    sqlite3_stmt *statement;
-    kedge_store_db *db = &inspect->outbox;
-    kedge_status status = kedge_store_db_find(db, sql, &statement, error, "cii", cache->client,
-                                              cache->lmid, cache->version);
-    if (status == KEDGE_OK) *count = sqlite3_column_int64(statement, 0);
-    sqlite3_reset(statement);
-    return status;
+    return kedge_store_db_find_number(&inspect->outbox, sql, count, error, "cii", cache->client,
+                                      cache->lmid, cache->version);
 }
 
 static kedge_status count_edits(kedge_inspect *inspect, const kedge_cache_meta *cache, counts *out,

@@ -118,14 +118,14 @@ static kedge_status number_own(kedge_mutation_list *list, kedge_mutation *row, k
     static const char *const leads = "SELECT 1 FROM rejected WHERE sequence = ?1 AND state = 5"
                                      " AND CAST(args AS INTEGER) = ?2";
     kedge_store_db *db = &list->reader->outbox;
-    sqlite3_stmt *find;
+    int64_t found;
     int64_t first = kedge_client_only_sequence(
         kedge_bytes_of(row->name), (kedge_bytes){row->args, row->args_size}, row->sequence);
     if (first == row->sequence) return KEDGE_OK;
-    kedge_status status = kedge_store_db_find(db, leads, &find, error, "ii", first, row->sequence);
-    if (status == KEDGE_OK) row->sequence = first;
-    sqlite3_reset(find);
-    return status == KEDGE_DONE ? KEDGE_OK : status;
+    kedge_status status =
+        kedge_store_db_find_number(db, leads, &found, error, "ii", first, row->sequence);
+    if (found) row->sequence = first;
+    return status;
 }
 
 /* A client-only mutation is listed as what the app has called. */

@@ -101,8 +101,7 @@ static kedge_status read_registry(kedge_store *store, bool *same, kedge_error *e
 {
     static const char *const sql = "SELECT description FROM registry";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(&store->cache, sql, &find, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(&store->cache, find, error);
+    kedge_status status = kedge_store_db_find(&store->cache, sql, &find, error, "");
     if (status == KEDGE_DONE)
         return kedge_store_db_fail(&store->cache, SQLITE_CORRUPT, "reading the mutators", error);
     if (status != KEDGE_OK) return status;

@@ -108,8 +108,7 @@ static kedge_status check_tenant(kedge_store *store, kedge_store_db *db, kedge_e
 {
     static const char *const sql = "SELECT organization, project FROM meta";
     sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, statement, error);
+    kedge_status status = kedge_store_db_find(db, sql, &statement, error, "");
     if (status == KEDGE_DONE) {
         db->damaged = true;
         return kedge_fail(error, KEDGE_CORRUPT, "file-damaged", "%s lacks its meta row", db->name);

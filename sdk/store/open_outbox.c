@@ -91,8 +91,7 @@ static kedge_status check_old_tenant(kedge_store *store, kedge_error *error)
     static const char *const sql = "SELECT organization, project FROM meta";
     char names[2][KEDGE_LIMIT_NAME_BYTES + 1];
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(&store->outbox, sql, &find, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(&store->outbox, find, error);
+    kedge_status status = kedge_store_db_find(&store->outbox, sql, &find, error, "");
     if (status == KEDGE_OK && (!kedge_store_column_chars(find, 0, names[0], sizeof names[0]) ||
                                !kedge_store_column_chars(find, 1, names[1], sizeof names[1])))
         status = KEDGE_DONE;

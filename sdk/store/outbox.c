@@ -296,11 +296,9 @@ kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *m
     static const char *const sql =
         "SELECT count(*), coalesce(sum(checksum & 4294967295), 0) FROM pending";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "");
     if (status != KEDGE_OK) return status;
-    meta->pending_rows = sqlite3_column_int64(find, 0);
-    meta->pending_sum = sqlite3_column_int64(find, 1);
+    kedge_store_columns(find, "ii", &meta->pending_rows, &meta->pending_sum);
     sqlite3_reset(find);
     return KEDGE_OK;
 }
@@ -312,30 +310,22 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
      * found is the lowest. */
     static const char *const sql =
         "SELECT id FROM pending WHERE client = ?1 AND id > ?2 ORDER BY sequence LIMIT 1";
-    sqlite3_stmt *find;
     bool same = strcmp(meta->client, cache->client) == 0;
     kedge_status status =
-        kedge_store_db_find(db, sql, &find, error, "ci", meta->client, same ? cache->lmid : 0);
-    if (status == KEDGE_OK) {
-        *id = sqlite3_column_int64(find, 0);
-        sqlite3_reset(find);
-        return KEDGE_OK;
-    }
-    if (status == KEDGE_DONE) *id = meta->highest_id + 1;
-    return status == KEDGE_DONE ? KEDGE_OK : status;
+        kedge_store_db_find_number(db, sql, id, error, "ci", meta->client, same ? cache->lmid : 0);
+    if (*id == 0) *id = meta->highest_id + 1;
+    return status;
 }
 
 kedge_status kedge_outbox_has_covered(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,
                                       kedge_error *error)
 {
     static const char *const sql = "SELECT 1 FROM pending WHERE {covered_rows} LIMIT 1";
-    sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", cache->client,
-                                              cache->lmid, cache->version);
-    if (status != KEDGE_OK && status != KEDGE_DONE) return status;
-    *any = status == KEDGE_OK;
-    sqlite3_reset(find);
-    return KEDGE_OK;
+    int64_t found;
+    kedge_status status = kedge_store_db_find_number(db, sql, &found, error, "cii", cache->client,
+                                                     cache->lmid, cache->version);
+    *any = found != 0;
+    return status;
 }
 
 /* The args of a row are canonical, and the name of a mutator needs no escapes. */

@@ -41,8 +41,7 @@ static kedge_status integrity(kedge_store_db *db, bool *sound, kedge_error *erro
 {
     static const char *const sql = "PRAGMA integrity_check(1)";
     sqlite3_stmt *check;
-    kedge_status status = kedge_store_db_take(db, sql, &check, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, check, error);
+    kedge_status status = kedge_store_db_find(db, sql, &check, error, "");
     if (status != KEDGE_OK) return status;
     *sound = kedge_bytes_equal_text(kedge_store_column(check, 0), "ok");
     const char *told = (const char *)sqlite3_column_text(check, 0);
@@ -402,8 +401,7 @@ static kedge_status ask_decided(kedge_outbox_healing *heal, kedge_error *error)
     kedge_store_db *db = &heal->store->outbox;
     for (size_t i = 0; i < sizeof newest / sizeof newest[0]; i++) {
         sqlite3_stmt *find;
-        kedge_status status = kedge_store_db_take(db, newest[i], &find, error);
-        if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+        kedge_status status = kedge_store_db_find(db, newest[i], &find, error, "");
         if (status == KEDGE_DONE) continue;
         if (status != KEDGE_OK) return status;
         bool ours = kedge_bytes_equal_text(kedge_store_column(find, 1), heal->meta.client);

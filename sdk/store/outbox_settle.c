@@ -23,11 +23,10 @@ static kedge_status is_shared(kedge_store_db *db, int64_t sequence, bool *shared
 {
     static const char *const sql = "SELECT origin_client IS NOT NULL AND withheld <> 2 FROM pending"
                                    " WHERE sequence = ?1";
-    sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", sequence);
-    *shared = status == KEDGE_OK && sqlite3_column_int(find, 0) != 0;
-    sqlite3_reset(find);
-    return status == KEDGE_DONE ? KEDGE_OK : status;
+    int64_t found;
+    kedge_status status = kedge_store_db_find_number(db, sql, &found, error, "i", sequence);
+    *shared = found != 0;
+    return status;
 }
 
 /* A client-only edit that conflicts does not stay in the inbox: it is made again. Where two copies
@@ -54,13 +53,10 @@ static kedge_status state_of(kedge_store *store, int64_t sequence,
 static kedge_status check_entry(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
     static const char *const sql =
-        "SELECT checksum = {rejected#} FROM rejected WHERE sequence = ?1";
-    sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", sequence);
-    if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
-    bool sound = sqlite3_column_int(find, 0) == 1;
-    sqlite3_reset(find);
-    return sound ? KEDGE_OK : kedge_outbox_fail_row(db, "rejected", sequence, error);
+        "SELECT checksum IS NOT {rejected#} FROM rejected WHERE sequence = ?1";
+    int64_t damaged;
+    kedge_status status = kedge_store_db_find_number(db, sql, &damaged, error, "i", sequence);
+    return damaged ? kedge_outbox_fail_row(db, "rejected", sequence, error) : status;
 }
 
 kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,

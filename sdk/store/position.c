@@ -14,27 +14,31 @@ static kedge_status count_waiting(kedge_store_db *db, const kedge_outbox_meta *o
     static const char *const sql =
         "SELECT count(*) FROM pending WHERE covered_version IS NOT NULL AND covered_version > ?1"
         " AND client <> ?2";
-    sqlite3_stmt *find;
-    kedge_status status =
-        kedge_store_db_find(db, sql, &find, error, "ic", cache->version, outbox->client);
-    if (status != KEDGE_OK) return status;
-    *count = sqlite3_column_int64(find, 0);
-    sqlite3_reset(find);
-    return KEDGE_OK;
+    return kedge_store_db_find_number(db, sql, count, error, "ic", cache->version, outbox->client);
 }
 
-/* `sql` gives as many counts, with the parameters of the piece {covered}. */
-static kedge_status count_rows(kedge_store_db *db, const char *sql, const kedge_cache_meta *cache,
-                               int64_t *counts, int count, kedge_error *error)
+/* What the inbox shows, and what waits in it. Both in one pass: each row is read with its args. */
+static kedge_status count_inbox(kedge_store_db *db, const kedge_cache_meta *cache, int64_t *shown,
+                                int64_t *waiting, kedge_error *error)
 {
+    static const char *const sql =
+        "SELECT total(" KEDGE_INBOX_SHOWS "), total(" KEDGE_INBOX_WAITS ") FROM rejected";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", cache->client,
                                               cache->lmid, cache->version);
     if (status != KEDGE_OK) return status;
-    for (int i = 0; i < count; i++)
-        counts[i] = sqlite3_column_int64(find, i);
+    kedge_store_columns(find, "ii", shown, waiting);
     sqlite3_reset(find);
     return KEDGE_OK;
+}
+
+static kedge_status count_withheld(kedge_store_db *db, const kedge_cache_meta *cache,
+                                   int64_t *count, kedge_error *error)
+{
+    static const char *const sql =
+        "SELECT count(*) FROM pending WHERE withheld <> 0 AND NOT {covered}";
+    return kedge_store_db_find_number(db, sql, count, error, "cii", cache->client, cache->lmid,
+                                      cache->version);
 }
 
 /* From the lowest id of the living client in the tail. */
@@ -43,14 +47,10 @@ static kedge_status lower_to_tail(kedge_store_db *db, const kedge_outbox_meta *o
 {
     static const char *const sql = "SELECT min(id) FROM confirmed WHERE client = ?1"
                                    " AND checksum = {confirmed#}";
-    sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_find(db, sql, &find, error, "c", outbox->client);
-    if (status != KEDGE_OK) return status;
-    bool none = sqlite3_column_type(find, 0) == SQLITE_NULL;
-    int64_t id = sqlite3_column_int64(find, 0);
-    if (!none && id < *lowest) *lowest = id;
-    sqlite3_reset(find);
-    return KEDGE_OK;
+    int64_t id;
+    kedge_status status = kedge_store_db_find_number(db, sql, &id, error, "c", outbox->client);
+    if (id > 0 && id < *lowest) *lowest = id;
+    return status;
 }
 
 static void fill(kedge_store_position *position, const kedge_outbox_meta *outbox,
@@ -73,13 +73,6 @@ static void fill(kedge_store_position *position, const kedge_outbox_meta *outbox
     if (paging) memcpy(position->staged_lineage, staging->lineage, sizeof staging->lineage);
 }
 
-enum { SHOWN, WAITING, INBOX_COUNTS };
-/* Both in one pass: each row is read with its args. */
-static const char *const INBOX =
-    "SELECT total(" KEDGE_INBOX_SHOWS "), total(" KEDGE_INBOX_WAITS ") FROM rejected";
-static const char *const WITHHELD =
-    "SELECT count(*) FROM pending WHERE withheld <> 0 AND NOT {covered}";
-
 static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cache_db,
                                   kedge_store_position *position, kedge_error *error)
 {
@@ -87,7 +80,7 @@ static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cac
     kedge_cache_meta cache;
     kedge_staging staging;
     kedge_store_position at;
-    int64_t waiting = 0, inbox[INBOX_COUNTS] = {0};
+    int64_t waiting = 0, in_inbox = 0;
     kedge_status status = kedge_outbox_meta_read(outbox_db, &outbox, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(cache_db, &cache, error);
     if (status == KEDGE_OK) status = kedge_staging_read(cache_db, &staging, error);
@@ -99,14 +92,11 @@ static kedge_status read_position(kedge_store_db *outbox_db, kedge_store_db *cac
     if (status == KEDGE_OK && staging.version >= 0 && staging.lost)
         status = lower_to_tail(outbox_db, &outbox, &at.lowest_told, error);
     if (status == KEDGE_OK) status = count_waiting(outbox_db, &outbox, &cache, &waiting, error);
-    if (status == KEDGE_OK)
-        status = count_rows(outbox_db, INBOX, &cache, inbox, INBOX_COUNTS, error);
-    if (status == KEDGE_OK)
-        status = count_rows(outbox_db, WITHHELD, &cache, &at.withheld, 1, error);
+    if (status == KEDGE_OK) status = count_inbox(outbox_db, &cache, &at.rejected, &in_inbox, error);
+    if (status == KEDGE_OK) status = count_withheld(outbox_db, &cache, &at.withheld, error);
     if (status != KEDGE_OK) return status;
-    at.rejected = inbox[SHOWN];
     /* The living client's ids have no gaps. */
-    at.pending = at.highest_id + 1 - at.lowest_pending + waiting + inbox[WAITING];
+    at.pending = at.highest_id + 1 - at.lowest_pending + waiting + in_inbox;
     *position = at;
     return KEDGE_OK;
 }

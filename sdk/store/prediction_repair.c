@@ -36,19 +36,16 @@ static kedge_status withhold(kedge_store_db *db, misfit *at, kedge_error *error)
         " AND client = ?1 AND id <= ?2";
     /* Also what waits for a version: it may be one of a lineage that is lost. */
     static const char *const all = "UPDATE pending SET withheld = 2";
-    sqlite3_stmt *update;
     KEDGE_ASSERT(kedge_store_db_in_transaction(db));
     KEDGE_ASSERT(at->older || at->cache.lmid > at->outbox.highest_id);
     kedge_status status = kedge_doubt_check_rows(db, error);
     bool some = at->same && !at->unsure;
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, some ? covered : all, &update, error);
-    if (status != KEDGE_OK) return status;
-    if (some) {
-        kedge_store_bind_chars(db, update, 1, at->cache.client);
-        /* 0: an earlier repair has reset it, so it is not known how much is decided. */
-        kedge_store_bind_integer(db, update, 2, at->cache.lmid > 0 ? at->cache.lmid : INT64_MAX);
-    }
-    status = kedge_store_db_run(db, update, error);
+    /* 0: an earlier repair has reset it, so it is not known how much is decided. */
+    int64_t decided = at->cache.lmid > 0 ? at->cache.lmid : INT64_MAX;
+    if (status == KEDGE_OK && some)
+        status = kedge_store_db_change(db, covered, error, "ci", at->cache.client, decided);
+    else if (status == KEDGE_OK)
+        status = kedge_store_db_change(db, all, error, "");
     if (status == KEDGE_OK) status = kedge_outbox_seal_all(db, error);
     if (status == KEDGE_OK) status = kedge_outbox_count_pending(db, &at->outbox, error);
     return status;

@@ -146,21 +146,16 @@ kedge_status kedge_store_lower_to_decided(kedge_store *store, const kedge_store_
                                           int64_t *lowest, kedge_error *error)
 {
     static const char *const sql =
-        "SELECT coalesce(min(id), 0) FROM (SELECT id FROM confirmed WHERE client = ?1"
+        "SELECT min(id) FROM (SELECT id FROM confirmed WHERE client = ?1"
         " AND checksum = {confirmed#} UNION ALL SELECT id FROM rejected"
         " WHERE client = ?1 AND state IN (0, 4) AND checksum = {rejected#})";
     kedge_store_reader *reader;
-    sqlite3_stmt *find;
+    int64_t id;
     if (at->version > 0 || at->highest_id == 0) return KEDGE_OK;
     kedge_status status = kedge_reader_take(store, &reader, error);
     if (status != KEDGE_OK) return status;
-    kedge_store_db *db = &reader->outbox;
-    status = kedge_store_db_find(db, sql, &find, error, "c", at->client);
-    if (status == KEDGE_OK) {
-        int64_t id = sqlite3_column_int64(find, 0);
-        if (id > 0 && id < *lowest) *lowest = id;
-        sqlite3_reset(find);
-    }
+    status = kedge_store_db_find_number(&reader->outbox, sql, &id, error, "c", at->client);
+    if (id > 0 && id < *lowest) *lowest = id;
     if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(store, reader, error);
     kedge_reader_give(store, reader);
     return status;

@@ -320,8 +320,7 @@ static kedge_status look_for_damage(kedge_query *query, kedge_error *error)
         return KEDGE_OK;
     sqlite3_set_authorizer(db->handle, NULL, NULL);
     query->steps = 0;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "");
     if (status == KEDGE_OK)
         status = kedge_row_fail(db, "item", kedge_store_column(find, 0),
                                 kedge_store_column(find, 1), error);

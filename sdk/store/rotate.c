@@ -178,13 +178,11 @@ static kedge_status set_tail_aside(kedge_store *store, kedge_outbox_meta *meta, 
         " AND sequence BETWEEN 1 AND ?1 AND sequence NOT IN (SELECT sequence FROM pending))";
     static const char *const forget = "DELETE FROM confirmed WHERE checksum IS NOT {confirmed#}";
     kedge_store_db *db = &store->outbox;
-    sqlite3_stmt *statement;
     kedge_status status =
         kedge_store_db_change(db, show, error, "ii", meta->last_sequence,
                               store->environment->now_ms(store->environment->context));
     int shown = sqlite3_changes(db->handle);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, forget, &statement, error);
-    if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
+    if (status == KEDGE_OK) status = kedge_store_db_change(db, forget, error, "");
     if (status == KEDGE_OK) meta->unrecovered += sqlite3_changes(db->handle) - shown;
     return status;
 }
@@ -242,17 +240,13 @@ static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
         "DELETE FROM rejected WHERE state IN (0, 4) AND sequence IN (SELECT sequence FROM "
         "pending)"};
     static const char *const damaged =
-        "SELECT coalesce(min(sequence), 0) FROM rejected WHERE checksum IS"
-        " NOT {rejected#}";
-    sqlite3_stmt *statement;
+        "SELECT min(sequence) FROM rejected WHERE checksum IS NOT {rejected#}";
     int64_t sequence = 0;
     kedge_status status = kedge_store_db_number(&store->outbox, damaged, &sequence, error);
     if (status == KEDGE_OK && sequence != 0)
         status = kedge_outbox_fail_row(&store->outbox, "rejected", sequence, error);
-    for (size_t i = 0; status == KEDGE_OK && i < sizeof steps / sizeof steps[0]; i++) {
-        status = kedge_store_db_take(&store->outbox, steps[i], &statement, error);
-        if (status == KEDGE_OK) status = kedge_store_db_run(&store->outbox, statement, error);
-    }
+    for (size_t i = 0; status == KEDGE_OK && i < sizeof steps / sizeof steps[0]; i++)
+        status = kedge_store_db_change(&store->outbox, steps[i], error, "");
     return status;
 }
 

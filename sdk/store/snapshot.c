@@ -19,8 +19,7 @@ static kedge_status read_after(kedge_store_db *db, kedge_buffer *after, bool *co
 {
     static const char *const sql = "SELECT after, complete, checksum = {staging#} FROM staging";
     sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_take(db, sql, &find, error);
-    if (status == KEDGE_OK) status = kedge_store_db_step(db, find, error);
+    kedge_status status = kedge_store_db_find(db, sql, &find, error, "");
     if (status == KEDGE_DONE) return KEDGE_NOT_FOUND;
     if (status != KEDGE_OK) return status;
     if (sqlite3_column_int(find, 2) == 0) return kedge_table_fail(db, "staging", error);

@@ -33,15 +33,13 @@ kedge_status kedge_tail_count_nowhere(kedge_store_db *db, const kedge_tail_mark 
     static const char *const sql = "SELECT count(*) FROM (SELECT id {between confirmed}"
                                    " UNION SELECT id {between rejected}"
                                    " UNION SELECT id {between pending})";
-    sqlite3_stmt *find;
+    int64_t known;
     *count = 0;
     if (mark->through <= mark->from) return KEDGE_OK;
-    kedge_status status =
-        kedge_store_db_find(db, sql, &find, error, "cii", mark->client, mark->from, mark->through);
-    if (status != KEDGE_OK) return status;
-    *count = mark->through - mark->from - sqlite3_column_int64(find, 0);
-    sqlite3_reset(find);
-    return KEDGE_OK;
+    kedge_status status = kedge_store_db_find_number(db, sql, &known, error, "cii", mark->client,
+                                                     mark->from, mark->through);
+    if (status == KEDGE_OK) *count = mark->through - mark->from - known;
+    return status;
 }
 
 /* The row gets a wrong checksum on purpose. */
@@ -205,12 +203,7 @@ static kedge_status count_known(kedge_store_db *db, const char *client, int64_t 
 {
     static const char *const sql = "SELECT (SELECT count(*) {between confirmed})"
                                    " + (SELECT count(*) {between rejected})";
-    sqlite3_stmt *find;
-    kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", client, lmid, through);
-    if (status != KEDGE_OK) return status;
-    *known = sqlite3_column_int64(find, 0);
-    sqlite3_reset(find);
-    return KEDGE_OK;
+    return kedge_store_db_find_number(db, sql, known, error, "cii", client, lmid, through);
 }
 
 kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t lmid,
@@ -322,9 +315,7 @@ kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char *const sql = "DELETE FROM trimmed WHERE checksum IS NOT {trimmed#}";
     kedge_store_db *db = &heal->store->outbox;
-    sqlite3_stmt *statement;
-    kedge_status status = kedge_store_db_take(db, sql, &statement, error);
-    if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
+    kedge_status status = kedge_store_db_change(db, sql, error, "");
     if (status != KEDGE_OK) return status;
     int damaged = sqlite3_changes(db->handle);
     heal->meta.unrecovered += damaged;

@@ -153,13 +153,9 @@ static kedge_status find_remade(kedge_store *store, int64_t first, int64_t last,
 {
     static const char *const sql = "SELECT min(sequence) FROM rejected"
                                    " WHERE state = 5 AND sequence BETWEEN ?1 AND ?2";
-    kedge_store_db *db = &store->outbox;
-    sqlite3_stmt *find;
-    *sequence = INT64_MAX;
-    kedge_status status = kedge_store_db_find(db, sql, &find, error, "ii", first, last);
-    if (status == KEDGE_OK && sqlite3_column_type(find, 0) == SQLITE_INTEGER)
-        *sequence = sqlite3_column_int64(find, 0);
-    sqlite3_reset(find);
+    kedge_status status =
+        kedge_store_db_find_number(&store->outbox, sql, sequence, error, "ii", first, last);
+    if (*sequence == 0) *sequence = INT64_MAX;
     return status;
 }
 
