@@ -9,7 +9,7 @@ include=${KEDGE_INCLUDE:-$(pkg-config --variable=includedir kedge)}
 archive=${KEDGE_ARCHIVE:-$(pkg-config --variable=libdir kedge)/libkedge.a}
 java=${JAVA_HOME:-$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")}
 libraries=$(pkg-config --libs sqlite3 libcurl libcjson libcrypto zlib)
-# As sdk/CMakeLists.txt has it: devices with Android may have pages of 16 KB.
+# Devices with Android may have pages of 16 KB. On x86-64 all of Linux has this alignment, so that tests see it.
 case $(${CC:-cc} -dumpmachine) in
     x86_64-*linux* | *-android*) pages=-Wl,-z,max-page-size=16384,-z,noseparate-code ;;
     *) pages= ;;
