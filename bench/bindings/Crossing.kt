@@ -10,6 +10,7 @@ import io.kedge.kotlin.openKedge
 import java.lang.management.ManagementFactory
 import java.util.Scanner
 import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withContext
 
 const val ITEMS = 1000
 const val BLOCK = 100
@@ -53,12 +54,14 @@ fun Database.work(name: String, number: Int): Int = when (name) {
     else -> throw IllegalArgumentException(name)
 }
 
-/* Many calls share a block, which runs on the dispatcher; "hop": each has its own. */
+/* Many calls share a block, and scans are asked on the dispatcher, where all of them run. "hop" and
+ * "hop-scan": each call goes there and back. */
 suspend fun work(db: KedgeDatabase, name: String, calls: Int): Long {
     var bytes = 0L
     when (name) {
-        "scan" -> repeat(calls) { bytes += scan(db) }
-        "scan-kept" -> repeat(calls) { bytes += scanKept(db) }
+        "scan" -> withContext(db.dispatcher) { repeat(calls) { bytes += scan(db) } }
+        "scan-kept" -> withContext(db.dispatcher) { repeat(calls) { bytes += scanKept(db) } }
+        "hop-scan" -> repeat(calls) { bytes += scan(db) }
         "flow" -> repeat(calls) { bytes += flow(db) }
         "hop" -> for (i in 0 until calls) bytes += db.getJson("notes", id(i)).length
         else -> for (from in 0 until calls step BLOCK) {

@@ -85,18 +85,21 @@ static jlong scan_open(JNIEnv *env, jclass class, jlong db, jbyteArray collectio
 
 /* ---- the rows of a scan ---- */
 
-#define SCAN_BYTES 32768 /* of the rows of one call without the last one */
-#define SCAN_END   (-1)  /* in place of a size: no row follows */
-#define APART      (-1)  /* in place of the value's size: it stands apart, and ends the piece */
-/* Of a row without its value. */
-#define HEAD_BYTES (2 * sizeof(int32_t) + KEDGE_LIMIT_ITEM_ID_BYTES)
+#define SCAN_BYTES     8192 /* of the rows of one call without the last one; they fit into L1 */
+#define SCAN_END       (-1) /* in place of a size: no row follows */
+#define APART          (-1) /* in place of the value's size: it stands apart, and ends the piece */
+#define NUMBER_BYTES   2
+#define ROW_HEAD_BYTES (2 * NUMBER_BYTES)
 
 /* A piece as io.kedge.ScanRows reads it. A row is two numbers, the id and the value: twice the size
  * of the id, and one more when all of the row is ASCII; the size of the value, or APART. */
 typedef struct scan_rows {
     size_t used;
-    char bytes[SCAN_BYTES + HEAD_BYTES];
+    char bytes[SCAN_BYTES + ROW_HEAD_BYTES + KEDGE_LIMIT_ITEM_ID_BYTES];
 } scan_rows;
+
+_Static_assert(SCAN_BYTES <= INT16_MAX, "a size in a piece is a number of two bytes");
+_Static_assert(2 * KEDGE_LIMIT_ITEM_ID_BYTES < INT16_MAX, "so is twice the size of an id");
 
 static void add(scan_rows *rows, const void *bytes, size_t size)
 {
@@ -104,28 +107,37 @@ static void add(scan_rows *rows, const void *bytes, size_t size)
     rows->used += size;
 }
 
-static bool is_ascii(java_text text)
+/* Two bytes, the higher one first. */
+static void put_number(char *to, int32_t number)
+{
+    to[0] = (char)(number >> 8);
+    to[1] = (char)number;
+}
+
+static bool is_ascii(const char *bytes, size_t size)
 {
     uint64_t all = 0, word;
     size_t at = 0;
-    for (; at + sizeof word <= text.size; at += sizeof word) {
-        memcpy(&word, text.bytes + at, sizeof word);
+    for (; at + sizeof word <= size; at += sizeof word) {
+        memcpy(&word, bytes + at, sizeof word);
         all |= word;
     }
-    for (; at < text.size; at++)
-        all |= (unsigned char)text.bytes[at];
+    for (; at < size; at++)
+        all |= (unsigned char)bytes[at];
     return (all & UINT64_C(0x8080808080808080)) == 0;
 }
 
 /* False: the value had no room. */
 static bool add_row(scan_rows *rows, java_text id, java_text value, size_t room)
 {
-    const bool fits = rows->used + 2 * sizeof(int32_t) + id.size + value.size <= room;
-    const bool ascii = fits && is_ascii(id) && is_ascii(value);
-    const int32_t numbers[2] = {(int32_t)(2 * id.size + ascii), fits ? (int32_t)value.size : APART};
-    add(rows, numbers, sizeof numbers);
+    char *head = rows->bytes + rows->used;
+    const bool fits = rows->used + ROW_HEAD_BYTES + id.size + value.size <= room;
+    rows->used += ROW_HEAD_BYTES;
     add(rows, id.bytes, id.size);
     if (fits) add(rows, value.bytes, value.size);
+    const bool ascii = fits && is_ascii(head + ROW_HEAD_BYTES, id.size + value.size);
+    put_number(head, (int32_t)(2 * id.size + ascii));
+    put_number(head + NUMBER_BYTES, fits ? (int32_t)value.size : APART);
     return fits;
 }
 
@@ -139,7 +151,8 @@ static bool read_rows(JNIEnv *env, kedge_scan *scan, scan_rows *rows, size_t roo
         const kedge_status status =
             kedge_scan_next(scan, &id.bytes, &id.size, &value.bytes, &value.size, &error);
         if (status == KEDGE_DONE) {
-            add(rows, &(int32_t){SCAN_END}, sizeof(int32_t));
+            put_number(rows->bytes + rows->used, SCAN_END);
+            rows->used += NUMBER_BYTES;
             return true;
         }
         if (!java_ok(env, status, &error)) return false;

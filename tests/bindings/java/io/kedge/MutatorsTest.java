@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -165,6 +166,27 @@ class MutatorsTest extends Case {
                     () -> outside[0].mutate("test", "1"));
             assertEquals("called-back", ((KedgeException) failure.getCause()).code());
         }
+    }
+
+    @Test
+    void a_mutator_is_not_given_rows_that_a_scan_has_read() throws Exception {
+        List<Iterator<Item>> scans = new ArrayList<>();
+        Database db = with((tx, args) -> scans.get(0).next());
+        for (int i = 0; i < 9; i++) {
+            db.mutate("kedge.put", Json.object("collection", "notes", "id", "" + i, "value", i)
+                    .toString());
+        }
+        scans.add(db.scan("notes").iterator());
+        assertEquals("0", scans.get(0).next().id());
+        List<String> codes = new ArrayList<>();
+        Runnable edit = () -> codes.add(((KedgeException) refused(KedgeException.Rejected.class,
+                "mutator-failed", () -> db.mutate("test", "1")).getCause()).code());
+        edit.run();
+        Thread other = new Thread(edit); // which has not read this scan before
+        other.start();
+        other.join();
+        assertEquals(List.of("called-back", "called-back"), codes);
+        assertEquals("1", scans.get(0).next().id());
     }
 
     @Test

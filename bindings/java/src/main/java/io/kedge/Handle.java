@@ -59,9 +59,9 @@ class Handle {
         return pointer;
     }
 
-    /** Refuses what with() refuses, for a use that needs no pointer. */
-    final void check() {
-        Here.refuseMutator();
+    /** Refuses what with() refuses, for a use of this thread that needs no pointer. */
+    final void check(Here here) {
+        here.refuseInMutator();
         if (pointer == 0) {
             throw new KedgeException.Closed(what);
         }

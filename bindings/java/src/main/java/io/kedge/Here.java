@@ -29,7 +29,11 @@ final class Here {
 
     /** A mutator runs while Kedge holds its locks, and sees nothing but its transaction. */
     static void refuseMutator() {
-        if (get().mutators > 0) {
+        get().refuseInMutator();
+    }
+
+    void refuseInMutator() {
+        if (mutators > 0) {
             throw new KedgeException.InvalidArgument("called-back",
                     "a mutator may only use its transaction");
         }

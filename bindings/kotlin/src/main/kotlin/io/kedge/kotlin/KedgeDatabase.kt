@@ -48,6 +48,13 @@ private fun Iterator<Item>.some(most: Int): List<Entry<String>> = buildList {
 
 private fun Item.entry() = Entry(id(), json())
 
+/* A mapped sequence of the standard library takes more calls for each row. */
+private class Entries(private val items: Iterator<Item>) : Iterator<Entry<String>> {
+    override fun hasNext(): Boolean = items.hasNext()
+
+    override fun next(): Entry<String> = items.next().entry()
+}
+
 /** Opens or creates the database in the folder [path]; [options] are those of [DatabaseBuilder]. */
 public suspend fun openKedge(
     path: String,
@@ -193,7 +200,7 @@ public class KedgeDatabase(
         function: (Sequence<Entry<String>>) -> R,
     ): R = blocking {
         scan(collection, options).use { scan ->
-            function(scan.iterator().asSequence().map { it.entry() })
+            function(Entries(scan.iterator()).asSequence())
         }
     }
 
