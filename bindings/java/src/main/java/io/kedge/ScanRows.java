@@ -11,7 +11,7 @@ import java.util.NoSuchElementException;
  */
 final class ScanRows implements Iterator<Item> {
     private static final int FIRST_BYTES = 512; // who looks at one row does not wait for many
-    private static final int MOST_BYTES = 8192; // they stay in the processor's first cache
+    private static final int MOST_BYTES = 8192; // small beside the first cache of a processor
     private static final int NUMBER_BYTES = 2;
     private static final int HEAD_BYTES = 2 * NUMBER_BYTES; // of a row: what its sizes take
     private static final int NO_PIECE = -1;
