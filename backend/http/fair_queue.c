@@ -179,6 +179,7 @@ static bool may_run(const kedge_fair_queue *queue, const kedge_fair_tenant *tena
 static kedge_fair_tenant *next_tenant(const kedge_fair_queue *queue, int64_t now_us)
 {
     kedge_fair_tenant *next = NULL;
+    if (queue->waiting == 0 || queue->running == queue->threads) return NULL;
     for (kedge_fair_tenant *at = queue->first; at != NULL; at = at->next) {
         if (at->waiting == 0 || !may_run(queue, at, now_us)) continue;
         if (next == NULL || at->used_us < next->used_us) next = at;
@@ -205,9 +206,14 @@ static fair_entry *take_entry(kedge_fair_queue *queue, kedge_fair_tenant *tenant
     return entry;
 }
 
+bool kedge_fair_queue_is_ready(const kedge_fair_queue *queue, int64_t now_us)
+{
+    return next_tenant(queue, now_us) != NULL;
+}
+
 bool kedge_fair_queue_take(kedge_fair_queue *queue, int64_t now_us, kedge_fair_job *job)
 {
-    kedge_fair_tenant *tenant = queue->running < queue->threads ? next_tenant(queue, now_us) : NULL;
+    kedge_fair_tenant *tenant = next_tenant(queue, now_us);
     if (tenant == NULL) return false;
     KEDGE_ASSERT(tenant->projects != NULL && queue->waiting > 0);
     fair_entry *entry = take_entry(queue, tenant);

@@ -19,7 +19,7 @@
 #define TLS_PRIORITIES                                                                             \
     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:"            \
     "+CHACHA20-POLY1305"
-#define STOP_WAIT_MS 5000
+#define STOP_WAIT_MS 4000
 #define STOP_STEP_MS 10
 
 struct kedge_server {

@@ -12,9 +12,10 @@
 struct kedge_workers {
     const kedge_environment *environment;
     pthread_mutex_t mutex;
-    pthread_cond_t changed; /* a job came, or the share of a tenant is free again */
+    pthread_cond_t changed; /* there is a job that may run, or the pool stops */
     kedge_fair_queue queue;
     atomic_size_t waiting; /* as many as the queue has, for those that do not hold the mutex */
+    uint32_t idle;         /* threads that wait for `changed` */
     bool stopping;
     pthread_t threads[KEDGE_WORKERS_MAX];
     uint32_t thread_count;
@@ -28,17 +29,30 @@ static int64_t clock_us(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* Wakes a thread if there is a job for it. Whoever changes what may run calls it: with a job that
+ * came, and with each that was taken, since a thread that ends one takes the next itself, and what
+ * that left may be another's. A job of a tenant that has its share wakes nobody. */
+static void wake_one(kedge_workers *workers, int64_t now_us)
+{
+    if (workers->idle > 0 && kedge_fair_queue_is_ready(&workers->queue, now_us))
+        pthread_cond_signal(&workers->changed);
+}
+
 static void *run(void *argument)
 {
     kedge_workers *workers = argument;
     kedge_fair_job job;
     pthread_mutex_lock(&workers->mutex);
     for (;;) {
-        if (!kedge_fair_queue_take(&workers->queue, clock_us(CLOCK_MONOTONIC), &job)) {
+        int64_t now_us = clock_us(CLOCK_MONOTONIC);
+        if (!kedge_fair_queue_take(&workers->queue, now_us, &job)) {
             if (workers->stopping && workers->queue.waiting == 0) break;
+            workers->idle++;
             pthread_cond_wait(&workers->changed, &workers->mutex);
+            workers->idle--;
             continue;
         }
+        wake_one(workers, now_us);
         atomic_store(&workers->waiting, workers->queue.waiting);
         pthread_mutex_unlock(&workers->mutex);
         int64_t started_us = clock_us(CLOCK_MONOTONIC);
@@ -48,8 +62,7 @@ static void *run(void *argument)
         int64_t took_us = clock_us(CLOCK_MONOTONIC) - started_us;
         pthread_mutex_lock(&workers->mutex);
         kedge_fair_queue_finished(&workers->queue, &job, took_us, computed_us);
-        if (workers->queue.waiting > 0 || workers->stopping)
-            pthread_cond_broadcast(&workers->changed);
+        if (workers->stopping) pthread_cond_broadcast(&workers->changed);
     }
     pthread_mutex_unlock(&workers->mutex);
     return NULL;
@@ -87,13 +100,12 @@ kedge_workers_answer kedge_workers_submit(kedge_workers *workers, const kedge_te
 {
     kedge_workers_answer answer = KEDGE_WORKERS_FULL;
     pthread_mutex_lock(&workers->mutex);
-    if (!workers->stopping) {
-        answer = kedge_fair_queue_add(&workers->queue, tenant, clock_us(CLOCK_MONOTONIC), work,
-                                      argument);
-    }
+    int64_t now_us = clock_us(CLOCK_MONOTONIC);
+    if (!workers->stopping)
+        answer = kedge_fair_queue_add(&workers->queue, tenant, now_us, work, argument);
     if (answer == KEDGE_WORKERS_TAKEN) {
         atomic_store(&workers->waiting, workers->queue.waiting);
-        pthread_cond_signal(&workers->changed);
+        wake_one(workers, now_us);
     }
     pthread_mutex_unlock(&workers->mutex);
     return answer;

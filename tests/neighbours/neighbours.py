@@ -1,10 +1,13 @@
 """Two honest organizations work on a kedge-server while a third one, and strangers without a token, attack it.
 
 Usage: neighbours.py SERVER ADMIN PLUGIN [--seconds N] [--attack NAME] [--queued]. Prints what the honest ones wait,
-alone and under each attack; with --queued, of a server in queued mode, until their pushes are decided. Ends 1 when the slowest
-hundredth waits longer than three times of what it waits alone (and 50 ms, which a loaded machine takes to switch),
-longer than a second, when health takes longer than 100 ms, when memory goes beyond what docs/reference/server.md promises, or
-when the server does not end within 5 seconds."""
+alone and under each attack; with --queued, of a server in queued mode, until their pushes are decided. They work alone
+before and after each attack, since a machine and its disk are quicker in one minute than in the next: an attack is
+compared with what is beside it. Their slowest hundredth may wait three times as long as alone. An attack that misses
+this is tried once more, in windows four times as long, since the slowest hundredth of 600 waits is six of them; what
+counts is the second try. Ends 1 when that misses too, when the slowest hundredth waits longer than a second, when
+health takes longer than 100 ms, when memory goes beyond what docs/reference/server.md promises, or when the server
+does not end within 5 seconds."""
 import argparse
 import http.client
 import json
@@ -22,8 +25,10 @@ sys.dont_write_bytecode = True
 from attacks import ATTACKS, OPTIONS, PROJECTS, Attacker, mutations
 
 MEMORY_MAX = 1400 << 20   # what the server says that it may hold, and its cache
-SWITCH_S = 0.05            # what a machine whose processors are all busy may take to run a process that waits
 ALONE_FACTOR, SLOWEST_S, HEALTH_S, STOP_S = 3, 1.0, 0.1, 5.0
+LONGER = 4                 # times as long are the windows of a second try
+STOP_AFTER_S = 3.0         # SIGTERM comes when an attack has gone on for so long: slow readers upload first
+IDLE_S, IDLE_SHARE, SETTLE_S = 0.2, 0.05, 30  # the server is at rest when it computes for less than this share
 DECIDED_S = 30             # by when a push that was queued is decided, or the request has failed
 
 
@@ -110,15 +115,18 @@ def honest(port, tokens, seconds, queued, out):
     for thread in threads:
         thread.join()
     waits = sorted(wait for peer in peers for wait in peer.waits)
-    out.send({"count": len(waits), "p50": at(waits, 0.5), "p99": at(waits, 0.99), "longest": waits[-1],
-              "health": max(health.waits), "failures": [f for peer in [*peers, health] for f in peer.failures]})
+    out.send({"waits": waits, "health": max(health.waits),
+              "failures": [f for peer in [*peers, health] for f in peer.failures]})
 
 
 def attack(number, port, token, queued):
     OPTIONS["native"] = queued
     os.setpgrp()
     os.nice(19)  # an attacker has machines of its own; here it shares this one
-    ATTACKS[number](Attacker(port, token))
+    try:
+        ATTACKS[number](Attacker(port, token))
+    except OSError as error:
+        sys.exit(f"the attack has ended: {error}")  # as it does with its server
 
 
 def memory_of(pid, name="VmRSS"):
@@ -129,7 +137,7 @@ def memory_of(pid, name="VmRSS"):
 class Run:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
-        self.wrong = []
+        self.wrong, self.attacking = [], None
 
     def admin(self, *arguments):
         return subprocess.run([self.options.admin, *map(str, arguments)], check=True, capture_output=True,
@@ -138,13 +146,8 @@ class Run:
     def start(self):
         private, public = self.folder / "private.json", self.folder / "keys.json"
         self.admin("make-keys", private, public)
-        data = self.folder / "data"
         self.log = open(self.folder / "log", "w")
-        self.server = subprocess.Popen(
-            [self.options.server, "--data", data, "--listen", "127.0.0.1:0", "--jwks", public, "--issuer", "i",
-             "--audience", "a", "--mutators", self.options.plugin, "--mode",
-             "queued" if self.options.queued else "direct"], stdout=subprocess.PIPE, stderr=self.log, text=True)
-        self.port = int(self.server.stdout.readline().rsplit(":", 1)[1])
+        self.serve()
         self.tokens = {name: self.admin("token", private, "--issuer", "i", "--audience", "a", "--org", name, "--user",
                                         name, "--role", "admin", "--minutes", "600") for name in ("good", "fine", "evil")}
         for name, count in (("good", 1), ("fine", 1), ("evil", PROJECTS)):
@@ -153,6 +156,13 @@ class Run:
                 path = f"/v1/orgs/{name}/projects/p{number if name == 'evil' else ''}"
                 if peer.request("PUT", path)[0] != 201:
                     sys.exit(f"cannot make {path}: {peer.failures}")
+
+    def serve(self):
+        self.server = subprocess.Popen(
+            [self.options.server, "--data", self.folder / "data", "--listen", "127.0.0.1:0", "--jwks",
+             self.folder / "keys.json", "--issuer", "i", "--audience", "a", "--mutators", self.options.plugin, "--mode",
+             "queued" if self.options.queued else "direct"], stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.port = int(self.server.stdout.readline().rsplit(":", 1)[1])
 
     def measure(self, seconds):
         mine, theirs = multiprocessing.Pipe()
@@ -165,49 +175,67 @@ class Run:
         result["memory"] = memory_of(self.server.pid)
         return result
 
-    def show(self, name, result):
-        print(f"{name:34} {result['count']:6} {result['p50'] * 1000:8.1f} {result['p99'] * 1000:8.1f} "
-              f"{result['longest'] * 1000:8.1f} {result['health'] * 1000:8.1f} {result['memory'] >> 20:7}", flush=True)
+    def show(self, name, result, beside=""):
+        waits = result["waits"]
+        print(f"{name:34} {len(waits):6} {at(waits, 0.5) * 1000:8.1f} {at(waits, 0.99) * 1000:8.1f} "
+              f"{waits[-1] * 1000:8.1f} {result['health'] * 1000:8.1f} {result['memory'] >> 20:7} {beside:>9}", flush=True)
 
-    def check(self, name, result, alone):
-        bound = ALONE_FACTOR * alone["p99"] + SWITCH_S
+    def check(self, name, result):
         checks = [
-            (result["p99"] <= bound, f"p99 is over {bound * 1000:.0f} ms"),
-            (result["p99"] <= SLOWEST_S, "p99 is over a second"),
+            (at(result["waits"], 0.99) <= SLOWEST_S, "p99 is over a second"),
             (result["health"] <= HEALTH_S, "health took over 100 ms"),
             (result["memory"] <= MEMORY_MAX, f"the server has over {MEMORY_MAX >> 20} MiB"),
             (not result["failures"], f"{len(result['failures'])} honest requests failed: {result['failures'][:2]}"),
         ]
         self.wrong += [f"{name}: {what}" for good, what in checks if not good]
 
-    def attack(self, number, seconds):
-        process = multiprocessing.Process(target=attack, args=(number, self.port, self.tokens["evil"], self.options.queued))
-        process.start()
-        time.sleep(min(1.0, seconds / 4))  # until it is under way: what is measured is its middle
+    def processor_s(self):
+        fields = pathlib.Path(f"/proc/{self.server.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def alone(self, seconds):
+        """When the server is done with what the last attack left."""
+        end = time.monotonic() + SETTLE_S
+        before = -1.0
+        while (now := self.processor_s()) - before > IDLE_S * IDLE_SHARE:
+            before = now
+            time.sleep(IDLE_S)
+            if time.monotonic() > end:
+                sys.exit(f"the server still computes {SETTLE_S} s after an attack has ended")
         result = self.measure(seconds)
-        return process, result
+        self.show("alone", result)
+        self.check("alone", result)
+        return result
 
-    def end_attack(self, process):
-        os.killpg(process.pid, signal.SIGKILL)
-        process.join()
+    def begin_attack(self, number, under_way_s):
+        self.attacking = multiprocessing.Process(
+            target=attack, args=(number, self.port, self.tokens["evil"], self.options.queued))
+        self.attacking.start()
+        time.sleep(under_way_s)  # no peer of the server can tell when it is: what is looked at is its middle
 
-    def run(self):
-        chosen = [i for i, each in enumerate(ATTACKS) if self.options.attack in (None, each.__name__)]
-        if not chosen:
-            sys.exit("no such attack; there are " + ", ".join(each.__name__ for each in ATTACKS))
-        seconds = max(2.0, self.options.seconds / (len(chosen) + 1))
-        self.start()
-        print(f"{'':34} {'count':>6} {'p50 ms':>8} {'p99 ms':>8} {'longest':>8} {'health':>8} {'RSS MiB':>7}")
-        alone = self.measure(seconds)
-        self.show("alone", alone)
-        self.check("alone", alone, alone)
-        for position, number in enumerate(chosen):
-            process, result = self.attack(number, seconds)
-            name = ATTACKS[number].__name__
-            self.show(name, result)
-            self.check(name, result, alone)
-            if position < len(chosen) - 1:
-                self.end_attack(process)
+    def end_attack(self):
+        os.killpg(self.attacking.pid, signal.SIGKILL)
+        self.attacking.join()
+        self.attacking = None
+
+    def try_attack(self, number, before, seconds):
+        """Returns what the honest ones waited alone after it, and whether they had their three times."""
+        name = ATTACKS[number].__name__
+        self.begin_attack(number, min(1.0, seconds / 3))
+        result = self.measure(seconds)
+        if not self.attacking.is_alive():
+            self.wrong.append(f"{name}: the attack ended by itself")
+        self.end_attack()
+        after = self.alone(seconds)
+        alone = at(sorted(before["waits"] + after["waits"]), 0.99)
+        factor = at(result["waits"], 0.99) / alone
+        self.show(name, result, f"{factor:.1f}")
+        self.check(name, result)
+        return after, factor <= ALONE_FACTOR
+
+    def stop_under(self, number):
+        """SIGTERM while the attack goes on."""
+        self.begin_attack(number, STOP_AFTER_S)
         started = time.monotonic()
         self.server.send_signal(signal.SIGTERM)
         try:
@@ -216,10 +244,31 @@ class Run:
             self.server.kill()
             status = -9
         took = time.monotonic() - started
-        self.end_attack(process)
-        print(f"SIGTERM under the last attack: ended with {status} after {took:.2f} s")
+        self.end_attack()
+        print(f"SIGTERM under {ATTACKS[number].__name__}: ended with {status} after {took:.2f} s")
         if status != 0 or took > STOP_S:
             self.wrong.append(f"the server ended with {status} after {took:.1f} s")
+
+    def run(self):
+        chosen = [i for i, each in enumerate(ATTACKS) if self.options.attack in (None, each.__name__)]
+        if not chosen:
+            sys.exit("no such attack; there are " + ", ".join(each.__name__ for each in ATTACKS))
+        seconds = max(2.0, self.options.seconds / (2 * len(chosen) + 1))
+        self.start()
+        print(f"{'':34} {'count':>6} {'p50 ms':>8} {'p99 ms':>8} {'longest':>8} {'health':>8} {'RSS MiB':>7} {'of alone':>9}")
+        missed = []
+        before = self.alone(seconds)
+        for number in chosen:
+            before, held = self.try_attack(number, before, seconds)
+            missed += [] if held else [number]
+        for number in missed:
+            before = self.alone(seconds * LONGER)
+            if not self.try_attack(number, before, seconds * LONGER)[1]:
+                self.wrong.append(f"{ATTACKS[number].__name__}: p99 is over {ALONE_FACTOR} times of alone, twice")
+        for position, number in enumerate(chosen):
+            if position > 0:
+                self.serve()
+            self.stop_under(number)
         for each in self.wrong:
             print("WRONG:", each)
         return 1 if self.wrong else 0
@@ -239,6 +288,8 @@ def main():
         try:
             return run.run()
         finally:
+            if run.attacking:
+                run.end_attack()
             if getattr(run, "server", None) and run.server.poll() is None:
                 run.server.kill()
                 run.server.wait()

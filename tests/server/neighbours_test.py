@@ -51,9 +51,9 @@ class Neighbours(unittest.TestCase):
     def push(self, path, body):
         self.assertEqual(self.server.request("POST", path + "/push", body)[0], 200)
 
-    def send(self, path, body):
+    def send(self, path, body, what="push"):
         data = json.dumps(body).encode()
-        lines = f"POST {path}/push HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(data)}\r\n\r\n"
+        lines = f"POST {path}/{what} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(data)}\r\n\r\n"
         self.peers.append(self.server.connect(lines.encode() + data))
         return self.peers[-1]
 
@@ -126,6 +126,19 @@ class Neighbours(unittest.TestCase):
         self.assertLess(time.monotonic() - began, 5 * SLOWER)
         for peer in busy:
             read_until(peer, b"HTTP/1.1 503 ")
+
+    def test_a_peer_that_does_not_read_its_answer_does_not_keep_the_server(self):
+        self.start()
+        path = EVIL + "a"
+        self.make(path)
+        for item in ("large0", "large1", "large2"):
+            self.push(path, push_body("c-" + item, [put(item, LARGE)]))
+        pull = {"pullVersion": 1, "clientGroupID": "g", "cookie": None, "profileID": "", "schemaVersion": ""}
+        slow = self.send(path, pull, "pull")
+        read_until(slow, b"HTTP/1.1 200 ")
+        began = time.monotonic()
+        self.assertEqual(self.server.stop(), 0, self.server.logged())
+        self.assertLess(time.monotonic() - began, 5 * SLOWER)
 
     def queue_slow(self, project):
         """A push of a native client, whose mutations take half a minute."""
