@@ -1,4 +1,5 @@
-/* kedge-bench-cost [--json]: what a workload costs on AWS, in both cadences, from the meter.
+/* kedge-bench-cost [--json | --targets]: what a workload costs on AWS, in both cadences, from the
+ * meter. With --targets only what a target is set for, and what that is compared with.
  *
  * The workload is made by a fixed rule, so that two runs on two machines give the same figures: a
  * project of 300 notes of some 150 bytes; three native clients of three users, who take turns
@@ -305,16 +306,31 @@ static void print_lambda(const char *name, double invocations, size_t batch, boo
     printf("%-46s %-9s %74.3f\n", name, "mutation", dollars);
 }
 
-static void print_workload(bool json, double dollars[5])
+/* What targets are set for: the edits by the two batches, compact and seed, and large items. */
+typedef struct measured {
+    double one;
+    double ten;
+    double ten_seed;
+    double large;
+} measured;
+
+static measured print_edits(bool all, bool json)
+{
+    measured dollars;
+    const kedge_cadence compact = KEDGE_CADENCE_COMPACT, seed = KEDGE_CADENCE_SEED;
+    dollars.one = print_pushes("small edits, 1 a push, compact", compact, 1, EDIT_PUSHES, json);
+    if (all) print_pushes("small edits, 1 a push, seed", seed, 1, EDIT_PUSHES, json);
+    dollars.ten = print_pushes("small edits, 10 a push, compact", compact, 10, EDIT_PUSHES, json);
+    dollars.ten_seed = print_pushes("small edits, 10 a push, seed", seed, 10, EDIT_PUSHES, json);
+    dollars.large =
+        print_pushes("items of 20 to 200 KB, 1 a push, compact", compact, 0, LARGE_PUSHES, json);
+    if (all) print_pushes("items of 20 to 200 KB, 1 a push, seed", seed, 0, LARGE_PUSHES, json);
+    return dollars;
+}
+
+static void print_the_rest(bool json)
 {
     const kedge_cadence compact = KEDGE_CADENCE_COMPACT, seed = KEDGE_CADENCE_SEED;
-    dollars[0] = print_pushes("small edits, 1 a push, compact", compact, 1, EDIT_PUSHES, json);
-    dollars[1] = print_pushes("small edits, 1 a push, seed", seed, 1, EDIT_PUSHES, json);
-    dollars[2] = print_pushes("small edits, 10 a push, compact", compact, 10, EDIT_PUSHES, json);
-    dollars[3] = print_pushes("small edits, 10 a push, seed", seed, 10, EDIT_PUSHES, json);
-    dollars[4] =
-        print_pushes("items of 20 to 200 KB, 1 a push, compact", compact, 0, LARGE_PUSHES, json);
-    print_pushes("items of 20 to 200 KB, 1 a push, seed", seed, 0, LARGE_PUSHES, json);
     print_pulls("first pull, warm, compact", compact, true, false, json);
     print_pulls("first pull, cold, compact", compact, true, true, json);
     print_pulls("first pull, cold, seed", seed, true, true, json);
@@ -333,8 +349,9 @@ static void print_workload(bool json, double dollars[5])
 int main(int argc, char **argv)
 {
     bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
-    if (argc > 2 || (argc == 2 && !json)) {
-        fprintf(stderr, "usage: kedge-bench-cost [--json]\n");
+    bool targets = argc == 2 && strcmp(argv[1], "--targets") == 0;
+    if (argc > 2 || (argc == 2 && !json && !targets)) {
+        fprintf(stderr, "usage: kedge-bench-cost [--json | --targets]\n");
         return 2;
     }
     if (!json) {
@@ -344,32 +361,32 @@ int main(int argc, char **argv)
                KEDGE_PRICE_DATE, LAMBDA_MS, LAMBDA_GB, "", "for one", "writes", "reads", "S3 puts",
                "S3 gets", "SQS", "DynamoDB", "S3", "dollars");
     }
-    double dollars[5];
-    print_workload(json, dollars);
+    measured dollars = print_edits(!targets, json);
+    if (!targets) print_the_rest(json);
     if (!json) {
         printf("\n%-52s %10s %-8s %10s %7s  %-12s\n", "DynamoDB and S3, a million mutations",
                "value", "unit", "floor", "ratio", "target");
     }
     const bench_row rows[] = {{.name = "compact, 10 a push",
-                               .value = dollars[2],
+                               .value = dollars.ten,
                                .unit = "dollars",
                                .target = TARGET_TEN,
                                .target_is_ceiling = true},
                               {.name = "compact, 10 a push (floor: seed)",
-                               .value = dollars[2],
+                               .value = dollars.ten,
                                .unit = "dollars",
-                               .floor = dollars[3],
-                               .ratio = dollars[2] / dollars[3],
+                               .floor = dollars.ten_seed,
+                               .ratio = dollars.ten / dollars.ten_seed,
                                .target = TARGET_TENTH,
                                .target_is_ratio = true,
                                .target_is_ceiling = true},
                               {.name = "compact, 1 a push",
-                               .value = dollars[0],
+                               .value = dollars.one,
                                .unit = "dollars",
                                .target = TARGET_ONE,
                                .target_is_ceiling = true},
                               {.name = "items of 20 to 200 KB, compact, 1 a push",
-                               .value = dollars[4],
+                               .value = dollars.large,
                                .unit = "dollars",
                                .target = TARGET_LARGE,
                                .target_is_ceiling = true}};
