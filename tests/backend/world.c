@@ -269,7 +269,8 @@ void world_disarm(test_world *world)
 
 void push_begin(push_builder *builder)
 {
-    memset(builder, 0, sizeof *builder);
+    builder->sender = (kedge_push_sender){0};
+    builder->push = (kedge_push){0};
     builder->sender.group = KEDGE_BYTES("g1");
     push_set_sender(builder, &ann);
     builder->push.mutations = builder->mutations;
@@ -283,8 +284,7 @@ void push_add_call(push_builder *builder, const char *client, int64_t id, const 
     char *text = builder->texts[at];
     snprintf(text, sizeof builder->texts[at], "%s", args);
     kedge_push_mutation *mutation = &builder->mutations[at];
-    mutation->client = kedge_bytes_of(client);
-    mutation->id = id;
+    *mutation = (kedge_push_mutation){.client = kedge_bytes_of(client), .id = id};
     mutation->name = kedge_bytes_of(name);
     mutation->args = kedge_bytes_of(text);
     mutation->timestamp_ms = 1700000000000 + id;

@@ -3,6 +3,7 @@
 #include "tests/jobs/transfer_world.h"
 
 #include "backend/api/api.h"
+#include "backend/memory/memory_ports.h"
 #include "tests/backend/project_records.h"
 #include "tests/crashpoints/gate.h"
 #include "tests/support/project.h"
@@ -86,6 +87,10 @@ typedef struct scene {
     kedge_buffer other; /* another export of the same */
 } scene;
 
+/* What each meeting begins with a copy of. In the second one an import is under way and has put
+ * some versions. */
+static scene prepared[2];
+
 static void push_bodies(test_world *world)
 {
     static push_builder builder;
@@ -99,8 +104,7 @@ static void push_bodies(test_world *world)
     }
 }
 
-/* With `begun`, an import is under way and has put some versions. */
-static test_world *set_scene(scene *set, bool begun)
+static void prepare(scene *set, bool begun)
 {
     set->text = kedge_buffer_make(&kedge_allocator_default);
     set->other = kedge_buffer_make(&kedge_allocator_default);
@@ -113,14 +117,45 @@ static test_world *set_scene(scene *set, bool begun)
     transfer_export(world, &notes, &set->other);
     world_restart(world);
     if (begun) transfer_break_off(world, &set->text, 22);
+}
+
+static int prepare_all(void **state)
+{
+    (void)state;
+    for (int begun = 0; begun < 2; begun++)
+        prepare(&prepared[begun], begun == 1);
+    return 0;
+}
+
+static int free_all(void **state)
+{
+    (void)state;
+    for (int begun = 0; begun < 2; begun++) {
+        kedge_buffer_free(&prepared[begun].text);
+        kedge_buffer_free(&prepared[begun].other);
+        world_teardown(&prepared[begun].made);
+    }
+    return 0;
+}
+
+static test_world *copy_of(const scene *set)
+{
+    void *made = NULL;
+    const test_world *from = set->made;
+    world_setup_memory(&made);
+    test_world *world = made;
+    assert_int_equal(kedge_memory_records_copy(&from->store_records, &world->store_records, NULL),
+                     KEDGE_OK);
+    assert_int_equal(kedge_memory_blobs_copy(&from->store_blobs, &world->store_blobs, NULL),
+                     KEDGE_OK);
+    world_restart(world);
     return world;
 }
 
-static void strike(scene *set)
+static void strike(test_world *world)
 {
-    kedge_buffer_free(&set->text);
-    kedge_buffer_free(&set->other);
-    world_teardown(&set->made);
+    void *made = world;
+    world_teardown(&made);
 }
 
 /* ---- an import and its discard ---- */
@@ -129,11 +164,11 @@ static void strike(scene *set)
  * import goes to its end, and the discard to its. */
 static void meet(bool begun, int64_t k, int64_t j, bool *import_ended, bool *discard_ended)
 {
-    scene set;
     process import;
     process discard;
-    test_world *world = set_scene(&set, begun);
-    *import_ended = !start(&import, world, &set.text, k);
+    const scene *set = &prepared[begun];
+    test_world *world = copy_of(set);
+    *import_ended = !start(&import, world, &set->text, k);
     *discard_ended = !start(&discard, world, NULL, j);
     end(&import);
     bool seen = is_there(world);
@@ -141,15 +176,15 @@ static void meet(bool begun, int64_t k, int64_t j, bool *import_ended, bool *dis
     end(&discard);
     assert_int_equal(seen, is_there(world));
     if (seen) {
-        transfer_check(world, &set.text);
+        transfer_check(world, &set->text);
     } else {
         kedge_import_discard(HANDLE(world->backend, &copy), NULL);
         assert_int_equal(count(world, "ProjectVersion#"), 0);
         assert_int_equal(count(world, "Retention"), 0);
-        transfer_must_import(world, &copy, &set.other);
-        transfer_check(world, &set.other);
+        transfer_must_import(world, &copy, &set->other);
+        transfer_check(world, &set->other);
     }
-    strike(&set);
+    strike(world);
 }
 
 static void test_an_import_that_goes_on_in_a_discard_makes_no_half_project(void **state)
@@ -189,23 +224,23 @@ static size_t count_blobs(test_world *world)
  * first removes nothing of that, but for one blob when it stood in front of its removal. */
 static bool sleep_and_wake(int64_t j, size_t *lost)
 {
-    scene set;
     process sleeper;
-    test_world *world = set_scene(&set, true);
+    const scene *set = &prepared[true];
+    test_world *world = copy_of(set);
     bool ended = !start(&sleeper, world, NULL, j);
     if (ended) {
         assert_int_equal(sleeper.status, KEDGE_OK);
     } else {
         kedge_import_discard(HANDLE(world->backend, &copy), NULL);
     }
-    transfer_must_import(world, &copy, &set.other);
+    transfer_must_import(world, &copy, &set->other);
     size_t before = count_blobs(world);
     end(&sleeper);
     size_t gone = before - count_blobs(world);
     assert_true(gone <= 1);
-    if (gone == 0) transfer_check(world, &set.other);
+    if (gone == 0) transfer_check(world, &set->other);
     *lost += gone;
-    strike(&set);
+    strike(world);
     return ended;
 }
 
@@ -270,5 +305,5 @@ int main(void)
         cmocka_unit_test(test_a_discard_that_slept_removes_nothing_of_the_next_import),
         cmocka_unit_test(test_large_records_are_not_deleted_in_one_transaction),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, prepare_all, free_all);
 }
