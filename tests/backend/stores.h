@@ -6,6 +6,7 @@
 #include "backend/ports/blobs.h"
 #include "backend/ports/records.h"
 #include "common/environment.h"
+#include "tests/support/sampling.h"
 
 /* What stands behind the names of the tests. */
 #if defined(KEDGE_TEST_DYNAMODB) && defined(KEDGE_TEST_S3)
@@ -19,13 +20,13 @@
 #endif
 
 /* How many seeds random tests take, and which of the port calls those that go through all of them:
- * requests to an engine cost a thousand times those to memory. */
+ * requests to an engine cost a thousand times those to memory. There a sanitizer takes fewer. */
 #if defined(KEDGE_TEST_DYNAMODB) || defined(KEDGE_TEST_S3)
 #define STORES_SEEDS 1
 #define STORES_STEP  4
 #else
 #define STORES_SEEDS 4
-#define STORES_STEP  1
+#define STORES_STEP  SAMPLING_FEWER
 #endif
 
 kedge_status stores_open(const kedge_environment *environment, kedge_records *records,

@@ -80,7 +80,7 @@ static void test_a_crash_around_any_port_call_loses_and_doubles_nothing(void **s
     int (*setups[])(void **) = {world_setup_memory, world_setup_seed};
     for (size_t i = 0; i < 2; i++) {
         uint64_t calls = count_calls(setups[i]);
-        for (uint64_t at = 1 + i; at <= calls; at += i == 0 ? STORES_STEP : 7) {
+        for (uint64_t at = 1 + i; at <= calls; at += i == 0 ? STORES_STEP : 7 * STORES_STEP) {
             crash_at(setups[i], WORLD_FAULT_BEFORE, at);
             crash_at(setups[i], WORLD_FAULT_AFTER, at);
         }
@@ -91,7 +91,7 @@ static void test_a_crash_over_sqlite_loses_and_doubles_nothing(void **state)
 {
     (void)state;
     uint64_t calls = count_calls(world_setup_sqlite);
-    for (uint64_t at = 1; at <= calls; at += 23) {
+    for (uint64_t at = 1; at <= calls; at += 23 * STORES_STEP) {
         crash_at(world_setup_sqlite, WORLD_FAULT_BEFORE, at);
         crash_at(world_setup_sqlite, WORLD_FAULT_AFTER, at);
     }
