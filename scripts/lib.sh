@@ -7,6 +7,14 @@ say() { printf '\033[1m== %s\033[0m\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 now_ms() { date +%s%3N; }
 
+# Sets `cpu_ms` to the processor time, in milliseconds, of this shell and of all processes that it has waited for.
+read_cpu() {
+  local stat
+  read -r stat <"/proc/$BASHPID/stat"
+  set -- ${stat##*) }
+  cpu_ms=$(((${12} + ${13} + ${14} + ${15}) * 10)) # the kernel counts hundredths of a second
+}
+
 # What libkedge is built with, and what the project is built, tested and checked with; all from Debian.
 KEDGE_SDK_PACKAGES=(
   gcc cmake ninja-build pkg-config libsqlite3-dev libcurl4-openssl-dev libcjson-dev libssl-dev zlib1g-dev
@@ -52,17 +60,20 @@ install_desktop() {
   [ ! -e "$ninja" ] || grep -q kedge-desktop "$ninja" || rm "$ninja"
 }
 
-# build_preset PRESET [TARGET…]: configures when needed and builds into build/PRESET.
+# build_preset PRESET [TARGET…]: configures when needed and builds into build/PRESET, one script at a time.
 build_preset() {
-  local preset=$1 log
+  local preset=$1 log lock
   shift
   mkdir -p "build/$preset"
+  exec {lock}>"build/$preset/build.lock"
+  flock "$lock"
   log="build/$preset/build.log"
   if [ ! -f "build/$preset/build.ninja" ]; then
     cmake --preset "$preset" >"$log" 2>&1 || { tail -n 40 "$log" >&2; die "cmake failed"; }
   fi
   ninja -C "build/$preset" "$@" 2>&1 | tee "$log" | show_progress || { grep -v '^\[' "$log" | tail -n 60 >&2; die "the build failed; see $log"; }
   say "built build/$preset ($(tail -n 1 "$log" | head -c 100))"
+  exec {lock}>&-
 }
 
 # Of ninja's output only how far it has come: on a terminal in one line, elsewhere at each tenth of a build that is not
