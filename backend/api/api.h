@@ -24,6 +24,10 @@ typedef struct kedge_api_request {
     bool takes_parts;  /* the response may have a rest */
     kedge_bytes range; /* the Range header, or empty */
     const kedge_identity *identity;
+    /* Whether there is room for a response of `size` bytes: asked while one is made whole that may
+     * become large. NULL: there is. */
+    bool (*has_room)(void *context, size_t size);
+    void *room_context;
 } kedge_api_request;
 
 typedef struct kedge_api_response kedge_api_response;

@@ -3,6 +3,7 @@
  * wrong. */
 #include "backend/api/call.h"
 
+#include "common/error.h"
 #include "wire/problem.h"
 
 #include <stdarg.h>
@@ -67,6 +68,16 @@ void kedge_api_fail(kedge_api_call *call, kedge_status status)
 void kedge_api_finish(kedge_api_call *call)
 {
     if (call->response->body.no_memory) kedge_api_fail(call, KEDGE_NO_MEMORY);
+}
+
+kedge_status kedge_api_check_room(kedge_api_call *call)
+{
+    const kedge_api_request *request = call->request;
+    if (request->has_room == NULL ||
+        request->has_room(request->room_context, call->response->body.size))
+        return KEDGE_OK;
+    return kedge_fail(&call->error, KEDGE_UNAVAILABLE, "no-room",
+                      "there is no room for the response");
 }
 
 bool kedge_api_too_large(const kedge_api_call *call)

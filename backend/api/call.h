@@ -68,6 +68,9 @@ void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const 
 void kedge_api_fail(kedge_api_call *call, kedge_status status);
 /* Finishes a response: 200 unless memory ran out while it was written. */
 void kedge_api_finish(kedge_api_call *call);
+/* KEDGE_UNAVAILABLE with the code no-room when the front end has no room for what the response has
+ * by now. */
+kedge_status kedge_api_check_room(kedge_api_call *call);
 /* Returns whether the response is larger than KEDGE_API_ANSWER_BYTES_MAX. */
 bool kedge_api_too_large(const kedge_api_call *call);
 void kedge_api_refuse_too_large(kedge_api_call *call);

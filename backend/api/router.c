@@ -280,6 +280,18 @@ static void respond(kedge_api_call *call)
     note_change(call, route);
 }
 
+/* For a peer that takes no parts. */
+static void write_rest(kedge_api_call *call)
+{
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && call->response->rest.context != NULL) {
+        status = kedge_api_check_room(call);
+        if (status == KEDGE_OK)
+            status = kedge_api_go_on(call->response, KEDGE_API_PART_BYTES, &call->error);
+    }
+    if (status != KEDGE_OK) kedge_api_fail(call, status);
+}
+
 void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *request,
                           kedge_api_response *response)
 {
@@ -302,7 +314,5 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
     respond(&call);
     kedge_cost after = kedge_meter_of_thread();
     response->cost = kedge_cost_minus(&after, &before);
-    if (response->rest.context == NULL || request->takes_parts) return;
-    kedge_status status = kedge_api_go_on(response, SIZE_MAX, &call.error);
-    if (status != KEDGE_OK) kedge_api_fail(&call, status);
+    if (!request->takes_parts) write_rest(&call);
 }

@@ -180,9 +180,10 @@ static kedge_status write_item(kedge_json_writer *writer, kedge_state *state, co
 }
 
 /* Returns KEDGE_LIMIT_EXCEEDED when the response is too large. */
-static kedge_status write_items(kedge_json_writer *writer, kedge_state *state, item_list *list,
-                                kedge_error *error)
+static kedge_status write_items(kedge_api_call *call, kedge_json_writer *writer, kedge_state *state,
+                                item_list *list)
 {
+    kedge_error *error = &call->error;
     kedge_status status = KEDGE_OK;
     kedge_json_begin_array(writer);
     for (int64_t count = 0; status == KEDGE_OK; count++) {
@@ -200,6 +201,7 @@ static kedge_status write_items(kedge_json_writer *writer, kedge_state *state, i
         if (status == KEDGE_OK && writer->buffer->size > KEDGE_API_ANSWER_BYTES_MAX) {
             status = KEDGE_LIMIT_EXCEEDED;
         }
+        if (status == KEDGE_OK && list->values) status = kedge_api_check_room(call);
     }
     kedge_json_end_array(writer);
     return status == KEDGE_DONE ? KEDGE_OK : status;
@@ -245,7 +247,7 @@ static kedge_status write_version(kedge_api_call *call, kedge_state *state,
         item_list list = {
             .collection = version->collections[at].name, .from_start = true, .values = values};
         kedge_json_key_bytes(&writer, list.collection);
-        status = write_items(&writer, state, &list, &call->error);
+        status = write_items(call, &writer, state, &list);
     }
     kedge_json_end_object(&writer);
     write_tail(&writer, version);
@@ -277,7 +279,7 @@ static kedge_status write_collection(kedge_api_call *call, kedge_state *state, i
     kedge_json_key(&writer, "version");
     kedge_json_integer(&writer, kedge_state_version(state)->number);
     kedge_json_key(&writer, "items");
-    kedge_status status = write_items(&writer, state, list, &call->error);
+    kedge_status status = write_items(call, &writer, state, list);
     kedge_json_key(&writer, "next");
     if (list->more) {
         kedge_json_text(&writer, list->last);

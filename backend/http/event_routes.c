@@ -162,8 +162,11 @@ static void issue_ticket(event_call *call)
     char ticket[KEDGE_TICKET_SIZE];
     kedge_budgets *budgets = exchange->context->budgets;
     kedge_budget_refusal refusal = {0};
-    const kedge_ticket_grant grant = {
-        kedge_budget_owner_of(call->who->organization, call->who->user), call->who->expires_ms};
+    const kedge_auth_result *who = call->who;
+    kedge_ticket_grant grant = {.owner = kedge_budget_owner_of(who->organization, who->user),
+                                .expires_ms = who->expires_ms,
+                                .admin = who->identity.admin};
+    memcpy(grant.user, who->user, sizeof grant.user);
     if (!kedge_tickets_issue(exchange->context->tickets, kedge_budgets_limits(budgets),
                              kedge_bytes_of(call->scope), &grant, ticket, &refusal)) {
         if (refusal.name) kedge_budgets_refused(budgets, KEDGE_BUDGET_TICKETS, refusal.scope);
@@ -177,7 +180,7 @@ static void issue_ticket(event_call *call)
 
 /* ---- who asks ---- */
 
-/* The identity of a ticket: nobody by name, who may read the events of the one project. */
+/* The identity of a ticket: who asked for it, for the one project. */
 static bool redeem(event_call *call, kedge_bytes ticket, kedge_budget_owner *owner)
 {
     kedge_auth_result *who = call->exchange->who;
@@ -191,10 +194,12 @@ static bool redeem(event_call *call, kedge_bytes ticket, kedge_budget_owner *own
     }
     *owner = grant.owner;
     who->expires_ms = grant.expires_ms;
+    memcpy(who->user, grant.user, sizeof grant.user);
     memcpy(who->organization, call->organization, sizeof call->organization);
     who->identity.user = who->user;
     who->identity.role = who->role;
     who->identity.organization = who->organization;
+    who->identity.admin = grant.admin;
     return true;
 }
 

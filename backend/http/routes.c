@@ -21,6 +21,14 @@ static bool peer_is_remote(kedge_exchange *exchange)
     return info->client_addr->sa_family != AF_INET6 || !IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 }
 
+/* What came stays until the response stands ready. */
+static bool has_room(void *context, size_t size)
+{
+    kedge_exchange *exchange = context;
+    exchange->overloaded = !kedge_exchange_hold(exchange, exchange->body.size + size);
+    return !exchange->overloaded;
+}
+
 static void run_api(kedge_exchange *exchange, kedge_backend *backend, const char *method,
                     const kedge_identity *identity, kedge_bytes path, kedge_bytes query)
 {
@@ -42,6 +50,8 @@ static void run_api(kedge_exchange *exchange, kedge_backend *backend, const char
             exchange->takes_parts && exchange->who && strcmp(exchange->method, "HEAD") != 0,
         .range = kedge_bytes_of(kedge_exchange_header(exchange, "Range")),
         .identity = identity,
+        .has_room = exchange->who ? has_room : NULL,
+        .room_context = exchange,
     };
     kedge_backend_handle(backend, &request, &exchange->response);
     if (packed && peer_is_remote(exchange)) kedge_body_compress(&exchange->response);

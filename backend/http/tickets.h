@@ -1,12 +1,13 @@
 /* One-use tickets: a browser's EventSource sends no headers, so that a page first asks for a ticket
  * with its token, and opens the stream with the ticket. A ticket is good once, for 60 seconds, for
- * one project. It names no user, since events tell nothing that depends on one. It carries when the
- * token that it was asked for with expires, since the stream ends then, and in whose budgets the
- * stream is counted. A user and an organization have so many tickets at once as their budgets say,
- * and nobody's ticket makes room for another's. */
+ * one project. It carries who asked for it, whom the project's access list must still admit when
+ * the stream opens. It also carries when the token that it was asked for with expires, since the
+ * stream ends then, and in whose budgets the stream is counted. A user and an organization have so
+ * many tickets at once as their budgets say, and nobody's ticket makes room for another's. */
 #ifndef KEDGE_BACKEND_HTTP_TICKETS_H
 #define KEDGE_BACKEND_HTTP_TICKETS_H
 
+#include "backend/auth/auth.h"
 #include "backend/http/budgets.h"
 
 #define KEDGE_TICKET_SIZE    33 /* 32 digits and a NUL */
@@ -20,6 +21,8 @@ void kedge_tickets_free(kedge_tickets *tickets);
 typedef struct kedge_ticket_grant {
     kedge_budget_owner owner;
     int64_t expires_ms; /* of the token, wall clock */
+    char user[KEDGE_TOKEN_NAME_SIZE];
+    bool admin;
 } kedge_ticket_grant;
 
 /* `scope` names what the ticket is for; compared as a whole. False when the owner has as many as

@@ -112,7 +112,7 @@ static void work(void *argument)
     if (waits) return;
     kedge_buffer_free(&exchange->body);
     kedge_exchange_let_go(exchange);
-    if (!kedge_exchange_hold(exchange, exchange->response.body.size))
+    if (exchange->overloaded || !kedge_exchange_hold(exchange, exchange->response.body.size))
         kedge_exchange_overload(exchange);
     kedge_exchange_finish(exchange);
     MHD_resume_connection(connection);

@@ -266,6 +266,24 @@ class Budgets(unittest.TestCase):
             self.assertTrue(read_until(self.connect(pull), b"\r\n").startswith(b"HTTP/1.1 200"))
         self.assertEqual(self.server.request("POST", base("acme") + "/pull", pull_body("b"), mine)[0], 200)
 
+    @unittest.skipIf(SLOWER > 1, "a sanitizer needs memory of its own")
+    def test_a_response_that_is_made_whole_counts_while_it_is_made(self):
+        self.start("organization_held_bytes=10000000")
+        mine = self.token("acme", "u")
+        for first in range(1, 1600, 100): # 96 MB together
+            items = [put(f"n{first + number:04}", "x" * 60000) for number in range(100)]
+            push = gzip.compress(json.dumps(push_body("a", items, first)).encode())
+            self.assertEqual(self.server.request("POST", base("acme") + "/push", push,
+                                                 {**mine, "Content-Encoding": "gzip"})[0], 200)
+        pull = json.dumps(pull_body("b")).encode()
+        old = request("POST", base("acme") + "/pull", mine, pull).replace(b"HTTP/1.1", b"HTTP/1.0")
+        for asked in (request("GET", base("acme") + "/versions/16?items=1", mine), old):
+            pathlib.Path(f"/proc/{self.server.process.pid}/clear_refs").write_text("5") # of the highest
+            before = self.server.memory()
+            self.assert_refused(self.connect(asked), "organization_held_bytes", 10000000)
+            self.assertLess(self.server.memory("VmHWM") - before, 50 * MIB)
+            self.assertEqual(self.server.metric("kedge_held_bytes"), 0)
+
     def test_requests_beyond_the_rate_are_told_when_to_come_back_and_pass_then(self):
         self.start("user_requests_per_second=5")
         ask = lambda organization, user: self.server.request("GET", base(organization),

@@ -71,7 +71,8 @@ static void test_a_ticket_is_good_once_for_its_scope_and_a_minute(void **state)
     kedge_bytes scope = KEDGE_BYTES("/v1/orgs/a/projects/p/");
     char ticket[KEDGE_TICKET_SIZE];
     const kedge_budget_limits limits = kedge_budget_limits_default(false);
-    const kedge_ticket_grant given = {kedge_budget_owner_of("a", "u"), 77};
+    const kedge_ticket_grant given = {
+        .owner = kedge_budget_owner_of("a", "u"), .expires_ms = 77, .user = "u", .admin = true};
     kedge_ticket_grant grant = {.expires_ms = 0};
     kedge_budget_refusal refusal;
 
@@ -80,6 +81,8 @@ static void test_a_ticket_is_good_once_for_its_scope_and_a_minute(void **state)
     assert_true(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &grant));
     assert_int_equal(grant.expires_ms, 77);
     assert_memory_equal(&grant.owner, &given.owner, sizeof given.owner);
+    assert_string_equal(grant.user, "u");
+    assert_true(grant.admin);
     assert_false(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(ticket), &grant));
 
     assert_true(kedge_tickets_issue(tickets, &limits, scope, &given, ticket, &refusal));
@@ -151,7 +154,7 @@ static void test_tickets_of_one_organization_take_no_room_from_another(void **st
     limits.of[KEDGE_BUDGET_TICKETS][KEDGE_BUDGET_OF_USER] = 3;
     limits.of[KEDGE_BUDGET_TICKETS][KEDGE_BUDGET_OF_ORGANIZATION] = 5;
     const kedge_bytes scope = KEDGE_BYTES("b/p");
-    const kedge_ticket_grant other = {kedge_budget_owner_of("b", "u"), 1};
+    const kedge_ticket_grant other = {.owner = kedge_budget_owner_of("b", "u"), .expires_ms = 1};
     char first[KEDGE_TICKET_SIZE];
     char ticket[KEDGE_TICKET_SIZE];
     kedge_budget_refusal refusal;
@@ -159,7 +162,8 @@ static void test_tickets_of_one_organization_take_no_room_from_another(void **st
     assert_true(kedge_tickets_issue(tickets, &limits, scope, &other, first, &refusal));
     time_ms += 1500;
     for (int i = 0; i < 3 * KEDGE_TICKETS_MAX; i++) {
-        const kedge_ticket_grant flood = {kedge_budget_owner_of("a", i % 2 ? "u" : "v"), 1};
+        const kedge_ticket_grant flood = {.owner = kedge_budget_owner_of("a", i % 2 ? "u" : "v"),
+                                          .expires_ms = 1};
         bool issued =
             kedge_tickets_issue(tickets, &limits, KEDGE_BYTES("a/p"), &flood, ticket, &refusal);
         assert_int_equal(issued, i < 5);
@@ -170,7 +174,7 @@ static void test_tickets_of_one_organization_take_no_room_from_another(void **st
     }
     assert_true(kedge_tickets_redeem(tickets, scope, kedge_bytes_of(first), &grant));
     time_ms += KEDGE_TICKET_LIFE_MS;
-    const kedge_ticket_grant later = {kedge_budget_owner_of("a", "v"), 1};
+    const kedge_ticket_grant later = {.owner = kedge_budget_owner_of("a", "v"), .expires_ms = 1};
     assert_true(kedge_tickets_issue(tickets, &limits, scope, &later, ticket, &refusal));
     kedge_tickets_free(tickets);
 }

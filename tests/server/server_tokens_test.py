@@ -209,6 +209,22 @@ class Tokens(unittest.TestCase):
         other = self.server.request("GET", f"/v1/orgs/acme/projects/q/events?ticket={ticket}")
         self.assertEqual(other[0], 401)
 
+    def test_a_ticket_opens_a_stream_for_whom_the_access_list_admits(self):
+        admin = self.token(org="*", role="admin")
+        self.server.request("PUT", "/v1/orgs/acme/projects/p", headers=admin)
+        mine = self.token(org="acme")
+        tickets = lambda: [self.server.request("POST", BASE + "/events/ticket", headers=who)[2]["ticket"] for who in (mine, admin)]
+        admits = lambda user, expected: self.server.request(
+            "PUT", BASE + "/access", {"expected": expected, "value": {"users": {user: "editor"}}}, admin)[0]
+        self.assertEqual(admits("u1", 0), 201)
+        for ticket in tickets():
+            raw = self.server.events(path=f"{BASE}/events?ticket={ticket}")
+            self.assertTrue(read_until(raw, b"\r\n").startswith(b"HTTP/1.1 200 "))
+            raw.close()
+        ticket = tickets()[0]
+        self.assertEqual(admits("u2", 1), 200)
+        self.assertEqual(self.server.request("GET", f"{BASE}/events?ticket={ticket}")[0], 404)
+
     def test_a_stream_ends_when_its_token_expires(self):
         admin = self.token(org="*", role="admin")
         self.server.request("PUT", "/v1/orgs/acme/projects/p", headers=admin)
