@@ -16,8 +16,11 @@ typedef struct kedge_db kedge_db;
 
 /* Gives the token for the header `Authorization: Bearer`. Kedge calls it on the worker thread
  * before the first request and again after the server responded with 401. Write the NUL-terminated
- * token into `buffer` and return KEDGE_OK; with any other status the database stays offline until
- * kedge_set_online() or the next edit, when Kedge calls the function again. */
+ * token into `buffer` and return KEDGE_OK; with any other status the database stays offline
+ * (KEDGE_STOPPED, KEDGE_UNAUTHORIZED) until kedge_set_online() or the next edit, when Kedge calls
+ * the function again. When the server refuses the new token, too, call kedge_set_online() once
+ * there is another one. The function may block: meanwhile nothing is synced, and kedge_close waits
+ * for it. */
 typedef kedge_status (*kedge_token_function)(void *KEDGE_NULLABLE userdata, char *buffer,
                                              size_t buffer_size);
 
@@ -70,7 +73,8 @@ typedef struct kedge_options {
      * decides the edit without the mutator, and it comes into the inbox. 0: it waits until the
      * server is newer; -1: it does not wait. */
     int64_t server_wait_ms;
-    /* NULL: no token is sent (a server in open mode on loopback). */
+    /* NULL: no token is sent (a server in open mode on loopback). `user` and `role` must be the
+     * token's; otherwise a rule about them may pass here and reject the edit on the server. */
     kedge_token_function KEDGE_NULLABLE token;
     /* NULL: callbacks run on the worker thread. */
     kedge_dispatch_function KEDGE_NULLABLE dispatch;

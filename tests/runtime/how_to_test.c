@@ -1,6 +1,9 @@
-/* The example of docs/how-to/handle-damaged-files.md: it works. */
+/* The examples of three pages of docs/how-to work: handle-damaged-files.md, keys-and-tokens.md and
+ * show-sync-progress.md. */
 #include "tests/runtime/client.h"
+#include "tests/runtime/mini_backend.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <sqlite3.h>
 #include <stdarg.h>
@@ -13,6 +16,24 @@
 
 kedge_status open_or_repair(kedge_options *options, const char *new_path, kedge_db **db,
                             kedge_error *error);
+
+typedef struct login {
+    pthread_mutex_t lock;
+    char token[KEDGE_TOKEN_BYTES];
+    const char *user, *role;
+} login;
+
+kedge_status open_logged_in(kedge_options *options, login *who, kedge_db **db, kedge_error *error);
+bool must_log_in(const kedge_sync_status *status);
+kedge_status logged_in(kedge_db *db, login *who, const char *token, kedge_error *error);
+
+typedef struct sync_progress {
+    void (*show)(void *bar, int64_t done, int64_t total);
+    void *bar;
+    int64_t total;
+} sync_progress;
+
+void show_progress(void *userdata, const kedge_sync_status *status);
 
 static char folder[CLIENT_PATH_SIZE];
 
@@ -76,12 +97,73 @@ static void test_the_example_repairs_nothing_when_another_thing_is_wrong(void **
     assert_int_equal(access(saved, F_OK), -1);
 }
 
+/* Waits until the server wants another login. */
+static void expect_logged_out(kedge_db *db)
+{
+    assert_true(client_wait_connection(db, KEDGE_STOPPED));
+    kedge_sync_status status = client_status(db);
+    assert_true(must_log_in(&status));
+}
+
+static void test_the_example_syncs_after_each_login(void **state)
+{
+    (void)state;
+    static const char *const tokens[] = {"first", "second"};
+    login who = {.lock = PTHREAD_MUTEX_INITIALIZER, .user = "ann", .role = "editor"};
+    kedge_error error = {0};
+    kedge_db *db = NULL;
+    mini_backend *backend = mini_backend_new();
+    scripted_server *server = scripted_server_start(mini_backend_respond, backend);
+    kedge_options options = client_options(folder, scripted_server_url(server));
+    mini_backend_want_token(backend, tokens[0]);
+    assert_int_equal(open_logged_in(&options, &who, &db, &error), KEDGE_OK);
+    for (int i = 0; i < 2; i++) {
+        mini_backend_want_token(backend, tokens[i]); /* the one before has expired */
+        client_put(db, "a", i == 0 ? "1" : "2");
+        expect_logged_out(db);
+        assert_int_equal(client_status(db).pending, 1);
+        assert_int_equal(logged_in(db, &who, tokens[i], &error), KEDGE_OK);
+        if (kedge_sync(db, 120000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+        assert_int_equal(client_status(db).pending, 0);
+    }
+    kedge_close(db);
+    scripted_server_stop(server);
+    mini_backend_free(backend);
+}
+
+typedef struct bar {
+    int64_t done, total;
+} bar;
+
+static void show(void *userdata, int64_t done, int64_t total)
+{
+    *(bar *)userdata = (bar){done, total};
+}
+
+static void test_the_example_shows_a_part_of_the_most_edits_that_were_pending(void **state)
+{
+    (void)state;
+    static const bar expected[] = {{0, 3}, {2, 3}, {0, 5}, {4, 5}, {0, 0}, {0, 2}};
+    static const int64_t pending[] = {3, 1, 5, 1, 0, 2};
+    bar shown = {0, 0};
+    sync_progress progress = {.show = show, .bar = &shown};
+    for (size_t i = 0; i < 6; i++) {
+        kedge_sync_status status = KEDGE_SYNC_STATUS_INIT;
+        status.pending = pending[i];
+        show_progress(&progress, &status);
+        assert_int_equal(shown.done, expected[i].done);
+        assert_int_equal(shown.total, expected[i].total);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         TEST(test_the_example_saves_what_can_be_read_and_opens_that),
         TEST(test_the_example_repairs_nothing_when_another_thing_is_wrong),
+        TEST(test_the_example_syncs_after_each_login),
+        TEST(test_the_example_shows_a_part_of_the_most_edits_that_were_pending),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
