@@ -94,18 +94,21 @@ KEDGE_API void kedge_sync_watch_free(kedge_sync_watch *KEDGE_NULLABLE watch);
 
 /* Switches the database offline or online, without waiting for a connection. What Kedge is about to
  * send when it is switched offline may still be sent, with an edit that is made right after the
- * call. The setting is not stored: the next kedge_open starts from its options. */
+ * call. The setting is not stored: the next kedge_open starts from its options. Without a `url` it
+ * returns KEDGE_OK, too, and the database stays offline. */
 KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
                                         kedge_error *KEDGE_NULLABLE error);
 
 /* Pushes all edits that are pending at the call and then pulls once. When it returns KEDGE_OK, the
  * server has decided every edit made before the call, and reads show a version that the server had
  * after the call. A client-only edit that has conflicted is made again, and may be pending still.
- * Returns KEDGE_TIMEOUT after `timeout_ms` (-1: no timeout), and at once:
+ * Returns KEDGE_TIMEOUT after `timeout_ms` (-1: no timeout), also when the server is down: then the
+ * message names the cause. Returns at once:
  *
  *   KEDGE_NETWORK      when offline
  *   KEDGE_NOT_FOUND    "project-not-found": the server has no such project yet
- *   KEDGE_CONFLICT     "server-too-old": an edit waits for a newer server (kedge_options)
+ *   KEDGE_CONFLICT     "server-too-old": an edit waits for a newer server (kedge_options);
+ *                      the pull may still run
  *   KEDGE_UNAVAILABLE  "client-id-unstable": the server refused several new client ids in a row,
  *                      and the client waits before it tries another
  *

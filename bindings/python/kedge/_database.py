@@ -86,8 +86,9 @@ class Database:
 
     def mutate(self, name: str, args: Any) -> int:
         """Makes an edit: runs the mutator, and keeps the mutation until the server has decided it. Returns its sequence:
-        1, 2, 3… When it returns, the edit is on the disk and every read shows it. `args`: any value that is JSON, or a
-        JSON text. Rejected when the mutator refuses; NotFound for an unknown one."""
+        1, 2, 3… When it returns, the edit is on the disk and every read shows it. `args`: any value that `json`
+        writes. A str is a JSON string; JSON(text) is text that is JSON already. Rejected when the mutator refuses;
+        NotFound for an unknown one."""
         data, sequence = as_json(args, "args"), ffi.new("int64_t *")
         self._edit(lib.kedge_mutate, terminated(name, "name"), data, len(data), sequence)
         return int(sequence[0])
