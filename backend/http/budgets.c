@@ -34,6 +34,7 @@ struct kedge_budgets {
     uint32_t row_count; /* that were ever used */
     uint32_t newest;
     uint32_t oldest;
+    int64_t held; /* KEDGE_BUDGET_HELD of all */
     atomic_uint_fast64_t refused[KEDGE_BUDGETS][KEDGE_BUDGET_SCOPES];
 };
 
@@ -198,15 +199,15 @@ static int64_t fill(const kedge_budgets *budgets, row *of, size_t rate, int64_t 
     return of->level[rate];
 }
 
-static void refuse(kedge_budgets *budgets, kedge_budget budget, size_t scope, int64_t wait_ms,
-                   kedge_budget_refusal *refusal)
+static void refuse(kedge_budgets *budgets, kedge_budget budget, size_t scope, int64_t limit,
+                   int64_t wait_ms, kedge_budget_refusal *refusal)
 {
     kedge_budgets_refused(budgets, budget, (kedge_budget_scope)scope);
     int64_t wait_s = (wait_ms + 999) / 1000;
     if (wait_s > KEDGE_BUDGET_RETRY_MAX_S) wait_s = KEDGE_BUDGET_RETRY_MAX_S;
     *refusal = (kedge_budget_refusal){.name = kedge_budget_name(budget, (kedge_budget_scope)scope),
                                       .scope = (kedge_budget_scope)scope,
-                                      .limit = budgets->limits.of[budget][scope],
+                                      .limit = limit,
                                       .retry_after_s = (int32_t)wait_s};
 }
 
@@ -221,7 +222,7 @@ static bool may_begin(const kedge_budget_account *account, kedge_budget_refusal 
         if (limit == 0) continue;
         int64_t level = fill(budgets, &budgets->rows[account->row[scope]], rate, limit);
         if (level >= TOKEN) continue;
-        refuse(budgets, (kedge_budget)rate, scope, (TOKEN - level) / limit + 1, refusal);
+        refuse(budgets, (kedge_budget)rate, scope, limit, (TOKEN - level) / limit + 1, refusal);
         return false;
     }
     return true;
@@ -260,6 +261,30 @@ void kedge_budget_charge(const kedge_budget_account *account, size_t bytes)
 
 /* ---- levels ---- */
 
+/* What the account's scope may have of a level now; 0: no limit. With the mutex held. */
+static int64_t level_limit(const kedge_budget_account *account, kedge_budget level, size_t scope)
+{
+    const kedge_budgets *budgets = account->budgets;
+    int64_t limit = budgets->limits.of[level][scope];
+    if (limit == 0 || level != KEDGE_BUDGET_HELD || scope != KEDGE_BUDGET_OF_ORGANIZATION)
+        return limit;
+    int64_t others = budgets->held - budgets->rows[account->row[scope]].level[level];
+    int64_t left = KEDGE_BUDGET_HELD_POOL > others ? KEDGE_BUDGET_HELD_POOL - others : 0;
+    int64_t share = left / 2 + KEDGE_BUDGET_HELD_LEAST;
+    return share < limit ? share : limit;
+}
+
+/* With the mutex held. */
+static void add_to_level(const kedge_budget_account *account, kedge_budget level, int64_t count)
+{
+    for (size_t scope = 0; scope < KEDGE_BUDGET_SCOPES; scope++) {
+        int64_t *now = &account->budgets->rows[account->row[scope]].level[level];
+        KEDGE_ASSERT(*now + count >= 0);
+        *now += count;
+    }
+    if (level == KEDGE_BUDGET_HELD) account->budgets->held += count;
+}
+
 bool kedge_budget_take(const kedge_budget_account *account, kedge_budget level, size_t count,
                        kedge_budget_refusal *refusal)
 {
@@ -268,13 +293,12 @@ bool kedge_budget_take(const kedge_budget_account *account, kedge_budget level, 
     bool may = true;
     pthread_mutex_lock(&budgets->mutex);
     for (size_t scope = 0; scope < KEDGE_BUDGET_SCOPES && may; scope++) {
-        int64_t limit = budgets->limits.of[level][scope];
+        int64_t limit = level_limit(account, level, scope);
         int64_t wanted = budgets->rows[account->row[scope]].level[level] + (int64_t)count;
         may = limit == 0 || wanted <= limit;
-        if (!may) refuse(budgets, level, scope, KEDGE_BUDGET_LEVEL_RETRY_MS, refusal);
+        if (!may) refuse(budgets, level, scope, limit, KEDGE_BUDGET_LEVEL_RETRY_MS, refusal);
     }
-    for (size_t scope = 0; scope < KEDGE_BUDGET_SCOPES && may; scope++)
-        budgets->rows[account->row[scope]].level[level] += (int64_t)count;
+    if (may) add_to_level(account, level, (int64_t)count);
     pthread_mutex_unlock(&budgets->mutex);
     return may;
 }
@@ -284,11 +308,7 @@ void kedge_budget_give(const kedge_budget_account *account, kedge_budget level, 
     kedge_budgets *budgets = account->budgets;
     if (!budgets || count == 0) return;
     pthread_mutex_lock(&budgets->mutex);
-    for (size_t scope = 0; scope < KEDGE_BUDGET_SCOPES; scope++) {
-        int64_t *now = &budgets->rows[account->row[scope]].level[level];
-        KEDGE_ASSERT(*now >= (int64_t)count);
-        *now -= (int64_t)count;
-    }
+    add_to_level(account, level, -(int64_t)count);
     pthread_mutex_unlock(&budgets->mutex);
 }
 

@@ -15,6 +15,11 @@
 #define KEDGE_BUDGET_KEY_SIZE 16
 #define KEDGE_BUDGET_MAX      INT64_C(1000000000000)
 
+/* Of the bytes that all may hold, an organization may hold half of what the others leave, so that
+ * something is always left for one that comes, and a little more for its small requests. */
+#define KEDGE_BUDGET_HELD_POOL  INT64_C(268435456)
+#define KEDGE_BUDGET_HELD_LEAST INT64_C(1048576)
+
 #define KEDGE_BUDGET_STRANGER_CONNECTIONS 1024 /* by default */
 #define KEDGE_BUDGET_ADDRESS_CONNECTIONS  1024 /* beyond loopback and without a proxy */
 #define KEDGE_BUDGET_RETRY_MAX_S          600  /* that a refusal asks to wait */

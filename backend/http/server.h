@@ -54,7 +54,7 @@
 #define KEDGE_SERVER_RESPONSE_BYTES_S  65536    /* a response is taken at this rate or faster */
 #define KEDGE_SERVER_DISCARD_BYTES     67108864 /* read of a body before it is cut off */
 #define KEDGE_SERVER_SMALL_BYTES       65536 /* of a body or response that do not count as held */
-#define KEDGE_SERVER_HELD_BYTES        268435456 /* of all bodies and responses above that */
+#define KEDGE_SERVER_HELD_BYTES        KEDGE_BUDGET_HELD_POOL /* of all that are larger */
 #define KEDGE_SERVER_EVENT_STREAMS_MAX 2048
 #define KEDGE_SERVER_PING_S            15
 

@@ -125,6 +125,35 @@ static void test_a_level_is_taken_whole_or_not_at_all_and_comes_back(void **stat
     kedge_budgets_free(budgets);
 }
 
+/* Whatever the others hold, one that comes may hold half of what they leave, and a little more. */
+static void test_an_organization_holds_half_of_what_the_others_leave(void **state)
+{
+    (void)state;
+    const int64_t pool = KEDGE_BUDGET_HELD_POOL;
+    kedge_budgets *budgets = start(pool, pool, KEDGE_BUDGET_HELD);
+    kedge_budget_account accounts[5];
+    kedge_budget_refusal refusal;
+    int64_t left = pool;
+    for (int i = 0; i < 5; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        const int64_t most = left / 2 + KEDGE_BUDGET_HELD_LEAST;
+        accounts[i] = account_of(budgets, name, "u");
+        assert_false(kedge_budget_take(&accounts[i], KEDGE_BUDGET_HELD, (size_t)most + 1, &refusal));
+        assert_string_equal(refusal.name, "organization_held_bytes");
+        assert_int_equal(refusal.limit, most);
+        assert_true(kedge_budget_take(&accounts[i], KEDGE_BUDGET_HELD, (size_t)most - 1, &refusal));
+        assert_true(kedge_budget_take(&accounts[i], KEDGE_BUDGET_HELD, 1, &refusal));
+        left -= most;
+    }
+    /* What comes back is there for all. */
+    kedge_budget_give(&accounts[0], KEDGE_BUDGET_HELD,
+                      (size_t)(pool / 2 + KEDGE_BUDGET_HELD_LEAST));
+    assert_true(kedge_budget_take(&accounts[4], KEDGE_BUDGET_HELD, (size_t)pool / 4, &refusal));
+    for (int i = 0; i < 5; i++)
+        kedge_budget_account_release(&accounts[i]);
+    kedge_budgets_free(budgets);
+}
+
 static void test_users_that_are_gone_make_room_and_those_that_are_there_do_not(void **state)
 {
     (void)state;
@@ -209,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_a_rate_lets_two_seconds_worth_pass_at_once_and_then_its_rate),
         cmocka_unit_test(test_bytes_are_taken_afterwards_and_the_next_request_waits_for_them),
         cmocka_unit_test(test_a_level_is_taken_whole_or_not_at_all_and_comes_back),
+        cmocka_unit_test(test_an_organization_holds_half_of_what_the_others_leave),
         cmocka_unit_test(test_users_that_are_gone_make_room_and_those_that_are_there_do_not),
         cmocka_unit_test(test_an_owner_is_its_organization_and_user_and_no_other_pair),
         cmocka_unit_test(test_the_option_takes_known_names_and_whole_numbers),

@@ -226,6 +226,23 @@ class Budgets(unittest.TestCase):
         self.assertEqual(sorted(codes), ["body-not-json"] * 3 + ["budget-exceeded"] * 2)
         wait_for(lambda: self.server.request("POST", base("acme") + "/pull", body, known)[0] == 200)
 
+    def test_what_organizations_hold_together_leaves_room_for_another(self):
+        """Bodies of 15 MiB that lack their last byte, from three organizations, as many as each may have."""
+        self.start()
+        held = 0
+        for organization, fit in (("evil1", 8), ("evil2", 4), ("evil3", 2)):
+            head = request("POST", base(organization) + "/push", self.token(organization, "u"), b" " * (15 * MIB))[:-1]
+            for _ in range(fit):
+                self.connect(head)
+                held += 15 * MIB - 65536 - 1  # as the metric counts a body
+                wait_for(lambda: self.server.metric("kedge_held_bytes") == held)
+            self.assertIn(b"organization_held_bytes", read_until(self.connect(head + b" "), b"}"))
+            wait_for(lambda: self.server.metric("kedge_held_bytes") == held)
+        body = json.dumps(pull_body("b")).encode().ljust(6 * MIB)
+        for _ in range(5):
+            status, _, answer = self.server.request("POST", base("other") + "/pull", body, self.token("other", "v"))
+            self.assertEqual(status, 200, answer)
+
     def test_responses_that_are_read_slowly_are_an_organizations_own_affair_and_end(self):
         """Deltas of libkedge, which are not made in parts."""
         self.start("organization_held_bytes=15000000", options=("--request-timeout", "2"))
