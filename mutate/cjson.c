@@ -14,14 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-/* An item that the mutator changes. */
-typedef struct kedge_json_edit {
-    struct kedge_json_edit *next;
-    char *collection;
-    char *id;
-    cJSON *value;
-} kedge_json_edit;
-
 static kedge_status no_memory(kedge_tx *tx, kedge_error *error)
 {
     kedge_error cause = {0};
@@ -213,14 +205,15 @@ kedge_status kedge_tx_edit_json(kedge_tx *tx, const char *collection, const char
     return KEDGE_OK;
 }
 
-/* Each edit is of another item, so their order does not matter. */
+/* Each edit is of another item, so their order does not matter. One that is written has left the
+ * list, in which kedge_tx_put looks for it. */
 static kedge_status end_edits(kedge_tx *tx, kedge_status status, kedge_error *error)
 {
     while (tx->edits != NULL) {
         kedge_json_edit *edit = tx->edits;
+        tx->edits = edit->next;
         if (status == KEDGE_OK)
             status = kedge_tx_put_json(tx, edit->collection, edit->id, edit->value, error);
-        tx->edits = edit->next;
         free_edit(tx, edit);
     }
     tx->edits_are_written = false;

@@ -7,6 +7,8 @@
 
 #include <kedge/limits.h>
 
+#include <string.h>
+
 static const kedge_bytes none = {NULL, 0};
 
 /* ---- failures: each is remembered, since a mutator may pass no error ---- */
@@ -87,6 +89,26 @@ static kedge_status begin_item(kedge_tx *tx, const char *collection, kedge_bytes
     if (status != KEDGE_OK) return status;
     if (kedge_check_item_id(id, &why) == KEDGE_OK) return KEDGE_OK;
     return refuse_call(tx, "item-id-invalid", &why, error);
+}
+
+/* A tree that kedge_tx_edit_json gave is written last and would undo another write of its item. */
+static kedge_status begin_write(kedge_tx *tx, const char *collection, kedge_bytes id,
+                                kedge_error *error)
+{
+    kedge_error cause = {0};
+    kedge_status status = begin_item(tx, collection, id, error);
+    if (status != KEDGE_OK) return status;
+    for (const kedge_json_edit *edit = tx->edits; edit != NULL; edit = edit->next) {
+        if (strcmp(edit->collection, collection) != 0 ||
+            !kedge_bytes_equal(kedge_bytes_of(edit->id), id))
+            continue;
+        kedge_fail(&cause, KEDGE_INVALID_ARGUMENT, "item-edited",
+                   "kedge_tx_edit_json gave the tree of %s/%s, which is written at the end: change "
+                   "that, or read the item with kedge_tx_get_json",
+                   edit->collection, edit->id);
+        return failed(tx, &cause, error);
+    }
+    return KEDGE_OK;
 }
 
 /* ---- reads ---- */
@@ -255,7 +277,7 @@ kedge_status kedge_tx_put(kedge_tx *tx, const char *collection, const char *id, 
                           const char *value, size_t value_size, kedge_error *error)
 {
     kedge_bytes key = {id, id_size};
-    kedge_status status = begin_item(tx, collection, key, error);
+    kedge_status status = begin_write(tx, collection, key, error);
     if (status == KEDGE_OK) {
         status = canonical_value(tx, (kedge_bytes){value, value_size}, ITEM, error);
     }
@@ -288,7 +310,7 @@ kedge_status kedge_tx_delete(kedge_tx *tx, const char *collection, const char *i
     kedge_bytes key = {id, id_size};
     kedge_bytes name = kedge_bytes_of(collection);
     kedge_bytes found = none;
-    kedge_status status = begin_item(tx, collection, key, error);
+    kedge_status status = begin_write(tx, collection, key, error);
     if (status == KEDGE_OK) status = read_key(tx, name, key, &found, error);
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
@@ -327,7 +349,7 @@ static kedge_status put_rope(kedge_tx *tx, const char *collection, kedge_bytes k
     kedge_error why = {0};
     uint64_t size = kedge_json_rope_size(rope);
     kedge_bytes name = kedge_bytes_of(collection);
-    kedge_status status = begin_item(tx, collection, key, error);
+    kedge_status status = begin_write(tx, collection, key, error);
     if (status == KEDGE_OK) status = kedge_tx_charge(tx, size, error);
     if (status == KEDGE_OK) status = check_size(tx, (size_t)size, ITEM, error);
     if (status == KEDGE_OK && in_pieces) {

@@ -4,6 +4,14 @@
 
 #include "mutate/transaction.h"
 
+/* An item that a mutator with cJSON changes. */
+typedef struct kedge_json_edit {
+    struct kedge_json_edit *next;
+    char *collection;
+    char *id;
+    struct cJSON *value;
+} kedge_json_edit;
+
 struct kedge_tx {
     const kedge_allocator *allocator;
     const kedge_registry *registry;
@@ -36,8 +44,8 @@ struct kedge_tx {
     kedge_buffer canonical; /* of a value that is put */
     kedge_buffer args;
 
-    /* Items that a mutator with cJSON changes, written when it has succeeded (cjson.c). */
-    struct kedge_json_edit *edits;
+    /* Written when the mutator has succeeded (cjson.c); nothing else may write them until then. */
+    kedge_json_edit *edits;
     bool edits_are_written; /* there will be somebody who does */
 };
 

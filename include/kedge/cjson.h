@@ -29,7 +29,8 @@ KEDGE_BEGIN_DECLS
 /* ---- mutators ---- */
 
 /* As kedge_mutator_function. `args` is borrowed and must not be changed; the args "null" are a
- * cJSON null. */
+ * cJSON null. Where cJSON gives NULL for want of memory, return KEDGE_NO_MEMORY: the mutation is
+ * not rejected, and runs again. */
 typedef kedge_status (*kedge_json_function)(kedge_tx *tx, const cJSON *args,
                                             void *KEDGE_NULLABLE userdata,
                                             kedge_error *KEDGE_NULLABLE error);
@@ -83,7 +84,8 @@ KEDGE_API kedge_status kedge_tx_put_json(kedge_tx *tx, const char *collection,
 
 /* Reads an item to change it. `*value` belongs to the transaction, and is written when the mutator
  * returns KEDGE_OK. A second call for the same item gives the same tree. Until the mutator returns,
- * other functions read the item as it was. Only in a mutator that kedge_json_mutate runs.
+ * other functions read the item as it was, and those that would write or delete it fail:
+ * KEDGE_INVALID_ARGUMENT "item-edited". Only in a mutator that kedge_json_mutate runs.
  * KEDGE_NOT_FOUND "item-not-found": there is none; a mutator that returns this status is rejected
  * with it. */
 KEDGE_API kedge_status kedge_tx_edit_json(kedge_tx *tx, const char *collection,

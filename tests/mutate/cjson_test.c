@@ -65,6 +65,19 @@ static kedge_status call(kedge_tx *tx, const cJSON *args, void *userdata, kedge_
     return status;
 }
 
+/* Edits an item, and writes it or another one as "call" says. */
+static kedge_status edit_and_call(kedge_tx *tx, const cJSON *args, void *userdata,
+                                  kedge_error *error)
+{
+    cJSON *note;
+    const char *name = kedge_member_text(args, "call"), *id = kedge_member_text(args, "id");
+    kedge_status status = kedge_tx_edit_json(tx, "notes", "a", &note, error);
+    if (status == KEDGE_OK) status = kedge_member_set_number(note, "n", 1, error);
+    if (status != KEDGE_OK) return status;
+    return strcmp(name, "delete") == 0 ? kedge_tx_delete(tx, "notes", id, strlen(id), error)
+                                       : call(tx, args, userdata, error);
+}
+
 /* Puts a tree that is no JSON, or merges with it. */
 static kedge_status put_wrong(kedge_tx *tx, const cJSON *args, void *userdata, kedge_error *error)
 {
@@ -81,6 +94,12 @@ static kedge_status put_wrong(kedge_tx *tx, const cJSON *args, void *userdata, k
         cJSON *at = value;
         for (int i = 0; i < 64; i++)
             at = cJSON_AddObjectToObject(at, "a");
+    } else if (strcmp(wrong, "deep lists") == 0) {
+        cJSON *at = cJSON_AddArrayToObject(value, "a");
+        for (int i = 0; i < 64; i++) {
+            cJSON_AddItemToArray(at, cJSON_CreateArray());
+            at = at->child;
+        }
     } else if (strcmp(wrong, "infinite") == 0) {
         cJSON *list = cJSON_AddArrayToObject(value, "list");
         cJSON_AddItemToArray(list, cJSON_CreateNumber(INFINITY));
@@ -138,6 +157,7 @@ static const kedge_mutator mutators[] = {
     KEDGE_JSON_MUTATOR("rename", 1, rename_note),
     KEDGE_JSON_MUTATOR("edit-all", 1, edit_all),
     KEDGE_JSON_MUTATOR("call", 1, call),
+    KEDGE_JSON_MUTATOR("edit-and-call", 1, edit_and_call),
     KEDGE_JSON_MUTATOR("put-wrong", 1, put_wrong),
     KEDGE_JSON_MUTATOR("members", 1, members),
     {"edit-outside", 1, edit_outside, NULL},
@@ -215,6 +235,30 @@ static void test_all_edits_are_written_at_the_end_or_none(void **state)
     assert_string_equal(tx_fixture_item(fixture, "others", "a"), "{\"n\":2}");
 }
 
+/* The tree, which is written at the end, would undo what another call writes. */
+static void test_an_item_that_is_edited_is_written_by_no_other_call(void **state)
+{
+    tx_fixture *fixture = *state;
+    static const char *const others[] = {
+        "{\"call\":\"put\",\"id\":\"a\",\"value\":{}}",
+        "{\"call\":\"delete\",\"id\":\"a\"}",
+        "{\"call\":\"merge\",\"id\":\"a\",\"value\":{\"x\":1}}",
+        "{\"call\":\"patch\",\"id\":\"a\",\"value\":[{\"op\":\"add\",\"path\":\"/"
+        "x\",\"value\":1}]}",
+        "{\"call\":\"kedge.increment\",\"value\":{\"collection\":\"notes\",\"id\":\"a\",\"add\":{"
+        "\"x\":1}}}",
+        "{\"call\":\"kedge.delete\",\"value\":{\"collection\":\"notes\",\"id\":\"a\"}}",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        refuses(fixture, "edit-and-call", others[i], "item-edited");
+        expect(fixture, "a", "{\"kept\":[1],\"title\":\"old\"}");
+    }
+    applies(fixture, "edit-and-call", "{\"call\":\"put\",\"id\":\"b\",\"value\":{\"x\":1}}");
+    applies(fixture, "edit-and-call", "{\"call\":\"delete\",\"id\":\"aa\"}");
+    expect(fixture, "a", "{\"kept\":[1],\"n\":1,\"title\":\"old\"}");
+    expect(fixture, "b", "{\"x\":1}");
+}
+
 static void test_only_a_mutator_with_cjson_edits(void **state)
 {
     refuses(*state, "edit-outside", "null", "edit-outside");
@@ -268,7 +312,7 @@ static void test_a_call_that_is_given_no_error_is_refused_with_its_reason(void *
 static void test_a_tree_that_is_no_json_is_not_written(void **state)
 {
     tx_fixture *fixture = *state;
-    static const char *const wrong[] = {"infinite", "text", "key", "raw", "deep"};
+    static const char *const wrong[] = {"infinite", "text", "key", "raw", "deep", "deep lists"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char args[64];
         snprintf(args, sizeof args, "{\"wrong\":\"%s\"}", wrong[i]);
@@ -379,6 +423,7 @@ int main(void)
         TEST(test_an_edit_changes_a_member_and_keeps_the_others),
         TEST(test_an_edit_of_what_is_missing_or_no_text_is_rejected_with_its_name),
         TEST(test_all_edits_are_written_at_the_end_or_none),
+        TEST(test_an_item_that_is_edited_is_written_by_no_other_call),
         TEST(test_only_a_mutator_with_cjson_edits),
         TEST(test_items_are_read_written_merged_and_patched),
         TEST(test_what_a_call_is_not_given_is_refused),

@@ -138,7 +138,8 @@ static void test_an_organization_holds_half_of_what_the_others_leave(void **stat
         const char name[] = {(char)('a' + i), '\0'};
         const int64_t most = left / 2 + KEDGE_BUDGET_HELD_LEAST;
         accounts[i] = account_of(budgets, name, "u");
-        assert_false(kedge_budget_take(&accounts[i], KEDGE_BUDGET_HELD, (size_t)most + 1, &refusal));
+        assert_false(
+            kedge_budget_take(&accounts[i], KEDGE_BUDGET_HELD, (size_t)most + 1, &refusal));
         assert_string_equal(refusal.name, "organization_held_bytes");
         assert_int_equal(refusal.limit, most);
         assert_true(kedge_budget_take(&accounts[i], KEDGE_BUDGET_HELD, (size_t)most - 1, &refusal));
