@@ -29,7 +29,7 @@ static const kedge_allocator *memory = &kedge_allocator_default;
 
 static void assert_is(const kedge_json_rope *rope, kedge_bytes text, uint64_t seed)
 {
-    size_t size = kedge_json_rope_size(rope);
+    size_t size = (size_t)kedge_json_rope_size(rope);
     char *written = malloc(size + 1);
     assert_non_null(written);
     if (size == text.size) kedge_json_rope_write(rope, written);
@@ -254,7 +254,7 @@ static bool insert_what_is_deep(const kedge_allocator *allocator, void *context)
     const kedge_json_change change = {
         KEDGE_JSON_INSERT, &place, 1, KEDGE_BYTES("\"a\""), {context, {NULL, 0}}};
     return change_with(allocator, KEDGE_BYTES("{\"b\":1}"), &change,
-                       strlen("{\"a\":,\"b\":1}") + kedge_json_rope_size(context));
+                       strlen("{\"a\":,\"b\":1}") + (size_t)kedge_json_rope_size(context));
 }
 
 /* Sets a large value in a container that is part of a run. */

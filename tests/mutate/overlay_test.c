@@ -424,7 +424,7 @@ static void change_large(kedge_overlay *overlay, large_model *model, uint64_t *s
     large_value *value = &model->now[digit - '0'];
     switch (next_random(seed) % 8) {
     case 0:
-        *value = (large_value){PRESENT, 1, 17000 + next_random(seed) % 9000};
+        *value = (large_value){PRESENT, 1, 17000 + (unsigned)(next_random(seed) % 9000)};
         write_large(value, text);
         assert_int_equal(kedge_overlay_put(overlay, a, id, kedge_buffer_bytes(text), NULL),
                          KEDGE_OK);
@@ -444,7 +444,7 @@ static void mark_large(kedge_overlay *overlay, large_model *model, uint64_t *see
         memcpy(model->at_mark[model->depth], model->now, sizeof model->now);
         model->marks[model->depth++] = kedge_overlay_set_mark(overlay);
     } else if (model->depth > 0) {
-        size_t mark = next_random(seed) % model->depth;
+        size_t mark = (size_t)(next_random(seed) % model->depth);
         if (next_random(seed) % 2 == 0) {
             kedge_overlay_rollback(overlay, model->marks[mark]);
             memcpy(model->now, model->at_mark[mark], sizeof model->now);

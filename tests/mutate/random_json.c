@@ -12,12 +12,12 @@
 
 #define DEPTH 5
 
-uint64_t random_next(uint64_t *seed, uint64_t below)
+size_t random_next(uint64_t *seed, size_t below)
 {
     uint64_t z = (*seed += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (z ^ (z >> 31)) % below;
+    return (size_t)((z ^ (z >> 31)) % below);
 }
 
 /* ---- values, not yet canonical ---- */
