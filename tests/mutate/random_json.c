@@ -12,12 +12,17 @@
 
 #define DEPTH 5
 
-size_t random_next(uint64_t *seed, size_t below)
+uint64_t random_bits(uint64_t *seed)
 {
     uint64_t z = (*seed += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (size_t)((z ^ (z >> 31)) % below);
+    return z ^ (z >> 31);
+}
+
+size_t random_next(uint64_t *seed, size_t below)
+{
+    return (size_t)(random_bits(seed) % below);
 }
 
 /* ---- values, not yet canonical ---- */
@@ -165,8 +170,8 @@ static void write_patch(uint64_t *seed, kedge_bytes object, patch_value write, k
         kedge_buffer_append_bytes(out, key);
         if (random_next(seed, 5) == 0) {
             out->size--;
-            kedge_buffer_append_format(out, "+%llx\"",
-                                       (unsigned long long)random_next(seed, UINT64_C(1) << 60));
+            kedge_buffer_append_format(
+                out, "+%llx\"", (unsigned long long)(random_bits(seed) % (UINT64_C(1) << 60)));
             value = (kedge_bytes){NULL, 0};
         }
         kedge_buffer_append_byte(out, ':');

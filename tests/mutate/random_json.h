@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 /* Splitmix64: the same numbers from a seed everywhere. */
-size_t random_next(uint64_t *seed, size_t below);
+uint64_t random_bits(uint64_t *seed);
+size_t random_next(uint64_t *seed, size_t below); /* a number below it */
 
 /* Appends a canonical object of at least `bytes`: members with numbers, texts, arrays and objects
  * of all sizes, some of which are larger than a piece of a rope. */
