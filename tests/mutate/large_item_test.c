@@ -216,7 +216,7 @@ static void write_little(twins *both)
 {
     kedge_buffer inner = kedge_buffer_make(&kedge_allocator_default);
     const char *id = pick_id(both), *name = write_edit(both, id);
-    uint64_t size = item(both, id).size;
+    size_t size = item(both, id).size;
     kedge_buffer_append_bytes(&inner, kedge_buffer_bytes(&both->args));
     kedge_buffer_clear(&both->args);
     uint64_t left = random_next(&both->seed, 2) == 0
