@@ -19,9 +19,9 @@ cross_windows() {
   cross_ninja "$build" "${WINDOWS_ROOMS[@]}" kedge_portable_lines || return 1
   COMPILED="7 of 9 rooms" LINKED="a program of 2 rooms"
   build_preset release kedge_portable_lines
-  build/release/tests/kedge_portable_lines "$cases" "$KEDGE_TMP/here" || return 1
-  run_wine "$build/tests/kedge_portable_lines.exe" "$cases" "$KEDGE_TMP/there" &&
-    cmp "$KEDGE_TMP/here" "$KEDGE_TMP/there" >&2 || { RUN="no: other lines"; return 1; }
+  build/release/tests/kedge_portable_lines "$cases" "$KEDGE_TMP/here.txt" || return 1
+  run_wine "$build/tests/kedge_portable_lines.exe" "$cases" "$KEDGE_TMP/there.txt" &&
+    cmp "$KEDGE_TMP/here.txt" "$KEDGE_TMP/there.txt" >&2 || { RUN="no: other lines"; return 1; }
   RUN="that program, same lines"
 }
 
