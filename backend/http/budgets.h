@@ -15,8 +15,8 @@
 #define KEDGE_BUDGET_KEY_SIZE 16
 #define KEDGE_BUDGET_MAX      INT64_C(1000000000000)
 
-/* Of the bytes that all may hold, an organization may hold half of what the others leave, so that
- * something is always left for one that comes, and a little more for its small requests. */
+/* Of the bytes that all may hold, an organization may hold half of what the others leave, so that a
+ * few of them do not take all, and a little more for its small requests. */
 #define KEDGE_BUDGET_HELD_POOL  INT64_C(268435456)
 #define KEDGE_BUDGET_HELD_LEAST INT64_C(1048576)
 
