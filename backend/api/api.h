@@ -32,6 +32,15 @@ typedef struct kedge_api_request {
 
 typedef struct kedge_api_response kedge_api_response;
 
+/* A mutator of a newer server, for which a mutation waits. */
+typedef struct kedge_missing_mutator {
+    char organization[KEDGE_LIMIT_NAME_BYTES + 1];
+    char project[KEDGE_LIMIT_NAME_BYTES + 1];
+    char mutator[KEDGE_LIMIT_NAME_BYTES + 1];
+    int64_t wanted; /* the version; 0: there is none */
+    int64_t here;   /* the version; 0: there is no such mutator */
+} kedge_missing_mutator;
+
 /* What of a large response is not written yet. It holds no version in memory, only what names it
  * and where the next part begins. */
 typedef struct kedge_api_rest {
@@ -60,7 +69,8 @@ struct kedge_api_response {
      * project that the request names, or "". For the audit log. */
     bool changed;
     char other[KEDGE_LIMIT_NAME_BYTES + 1];
-    bool unfinished;       /* a part is done, and the same request would do more */
+    kedge_missing_mutator missing; /* the push was refused with `server-too-old`; for the log */
+    bool unfinished;               /* a part is done, and the same request would do more */
     int64_t damaged_items; /* items left out of the response because the backend has lost them */
     /* What the port calls of this thread would cost on AWS, when the ports stand behind a meter
      * (backend/ports/meter.h); what `later` took is not in it. */

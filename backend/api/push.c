@@ -6,9 +6,11 @@
 #include "backend/api/push.h"
 
 #include "backend/api/call.h"
+#include "common/assert.h"
 #include "common/error.h"
 #include "wire/replicache.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the decoded push ---- */
@@ -150,6 +152,22 @@ static bool admit_clients(kedge_api_call *call, const kedge_push *push)
 
 /* ---- the response ---- */
 
+static void tell_missing(kedge_api_call *call, const kedge_push_result *result)
+{
+    const kedge_project_ref *ref = &call->project.ref;
+    const kedge_mutator *here = kedge_registry_find(call->project.backend->options.registry,
+                                                    kedge_bytes_of(result->mutator));
+    kedge_missing_mutator *missing = &call->response->missing;
+    snprintf(missing->organization, sizeof missing->organization, "%.*s",
+             (int)ref->organization.size, ref->organization.data);
+    snprintf(missing->project, sizeof missing->project, "%.*s", (int)ref->project.size,
+             ref->project.data);
+    snprintf(missing->mutator, sizeof missing->mutator, "%s", result->mutator);
+    missing->wanted = result->mutator_version;
+    missing->here = here == NULL ? 0 : here->version;
+    KEDGE_ASSERT(missing->wanted > missing->here);
+}
+
 /* A Replicache client starts anew when its state is gone; a gap is an error that it repeats, by
  * when the missing mutation may have come. */
 static void respond_problem(kedge_api_call *call, bool native, const kedge_push_result *result)
@@ -159,6 +177,7 @@ static void respond_problem(kedge_api_call *call, bool native, const kedge_push_
         kedge_api_refuse(call, 409, "mutation-gap", "%s", result->detail);
         return;
     case KEDGE_PUSH_SERVER_OLD:
+        tell_missing(call, result);
         kedge_api_refuse(call, 409, "server-too-old", "%s", result->detail);
         return;
     case KEDGE_PUSH_FINE:

@@ -307,6 +307,7 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
     response->retry_after_s = 0;
     response->content_range[0] = '\0';
     response->damaged_items = 0;
+    response->missing.wanted = 0;
     response->changed = false;
     response->other[0] = '\0';
     response->rest = (kedge_api_rest){.context = NULL};

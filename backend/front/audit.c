@@ -1,6 +1,7 @@
 /* See audit.h. */
 #include "backend/front/audit.h"
 
+#include "backend/front/allowance.h"
 #include "common/error.h"
 #include "common/json.h"
 #include "common/utf8.h"
@@ -11,24 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STATUSES  4
-#define MINUTE_MS 60000
+#define STATUSES 4
 
 static const int statuses[STATUSES] = {401, 403, 413, 429};
-
-/* So many lines may still be written, in 1/MINUTE_MS of a line. */
-typedef struct allowance {
-    int64_t left;
-    int64_t at_ms;    /* monotonic */
-    uint64_t omitted; /* since the last line */
-} allowance;
 
 struct kedge_audit {
     const kedge_environment *environment;
     char *path;
     int file;
     pthread_mutex_t mutex; /* over all that follows, and `file` */
-    allowance allowed[STATUSES];
+    kedge_allowance allowed[STATUSES];
     uint64_t lines;
     uint64_t omitted;
     uint64_t failures;
@@ -71,11 +64,6 @@ kedge_status kedge_audit_open(const kedge_environment *environment, const char *
     made->path = copy;
     made->file = file;
     pthread_mutex_init(&made->mutex, NULL);
-    int64_t now_ms = environment->monotonic_ms(environment->context);
-    for (size_t i = 0; i < STATUSES; i++) {
-        made->allowed[i] =
-            (allowance){.left = (int64_t)KEDGE_AUDIT_BURST * MINUTE_MS, .at_ms = now_ms};
-    }
     *audit = made;
     return KEDGE_OK;
 }
@@ -183,23 +171,6 @@ bool kedge_audit_act(kedge_audit *audit, const kedge_audit_entry *entry)
 
 /* ---- refusals ---- */
 
-/* With the mutex. Whether one more line may be written now. */
-static bool may_write(kedge_audit *audit, allowance *allowed)
-{
-    const kedge_environment *environment = audit->environment;
-    const int64_t most = (int64_t)KEDGE_AUDIT_BURST * MINUTE_MS;
-    int64_t now_ms = environment->monotonic_ms(environment->context);
-    int64_t passed_ms = now_ms - allowed->at_ms;
-    allowed->at_ms = now_ms;
-    allowed->left = passed_ms >= most / KEDGE_AUDIT_PER_MINUTE
-                        ? most
-                        : allowed->left + passed_ms * KEDGE_AUDIT_PER_MINUTE;
-    if (allowed->left > most) allowed->left = most;
-    if (allowed->left < MINUTE_MS) return false;
-    allowed->left -= MINUTE_MS;
-    return true;
-}
-
 void kedge_audit_refusal(kedge_audit *audit, const kedge_audit_entry *entry)
 {
     size_t which = 0;
@@ -208,13 +179,13 @@ void kedge_audit_refusal(kedge_audit *audit, const kedge_audit_entry *entry)
     if (audit == NULL || which == STATUSES) return;
     kedge_audit_entry refusal = *entry;
     refusal.what = "refused";
+    const kedge_environment *environment = audit->environment;
+    uint64_t omitted = 0;
     pthread_mutex_lock(&audit->mutex);
-    allowance *allowed = &audit->allowed[which];
-    if (may_write(audit, allowed)) {
-        write_line(audit, &refusal, allowed->omitted);
-        allowed->omitted = 0;
+    if (kedge_allowance_take(&audit->allowed[which],
+                             environment->monotonic_ms(environment->context), &omitted)) {
+        write_line(audit, &refusal, omitted);
     } else {
-        allowed->omitted++;
         audit->omitted++;
     }
     pthread_mutex_unlock(&audit->mutex);
@@ -225,7 +196,8 @@ void kedge_audit_close(kedge_audit *audit)
     if (audit == NULL) return;
     for (size_t i = 0; i < STATUSES; i++) {
         const kedge_audit_entry entry = {.what = "omitted", .status = statuses[i]};
-        if (audit->allowed[i].omitted > 0) write_line(audit, &entry, audit->allowed[i].omitted);
+        uint64_t omitted = atomic_load(&audit->allowed[i].omitted);
+        if (omitted > 0) write_line(audit, &entry, omitted);
     }
     close_file(audit->file);
     pthread_mutex_destroy(&audit->mutex);

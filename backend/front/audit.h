@@ -4,15 +4,13 @@
  *
  * It is a file that only its user can read, or the standard error. Lines are appended whole, so
  * that several processes may share the file. Acts are always written. Refusals are what peers can
- * cause: of each status there are so many lines a minute, and a line tells how many were left out,
- * so that no flood fills the disk or hides refusals of another kind. Any thread. */
+ * cause: each status has an allowance of lines (allowance.h), and a line tells how many were left
+ * out, so that no flood fills the disk or hides refusals of another kind. Any thread. */
 #ifndef KEDGE_BACKEND_FRONT_AUDIT_H
 #define KEDGE_BACKEND_FRONT_AUDIT_H
 
 #include "common/environment.h"
 
-#define KEDGE_AUDIT_BURST      100 /* refusals of one status at once */
-#define KEDGE_AUDIT_PER_MINUTE 60  /* and from then on */
 #define KEDGE_AUDIT_TEXT_BYTES 256 /* of a field; the rest is cut off */
 #define KEDGE_AUDIT_WORDS      8
 

@@ -47,17 +47,30 @@ void kedge_logger_end(kedge_logger_line *line)
     kedge_buffer_free(&line->text);
 }
 
+static void write_texts(kedge_logger_line *line, va_list fields)
+{
+    for (const char *name = va_arg(fields, const char *); name;
+         name = va_arg(fields, const char *)) {
+        kedge_json_key(&line->json, name);
+        kedge_json_chars(&line->json, va_arg(fields, const char *));
+    }
+}
+
+void kedge_logger_texts(kedge_logger_line *line, ...)
+{
+    va_list fields;
+    va_start(fields, line);
+    write_texts(line, fields);
+    va_end(fields);
+}
+
 void kedge_logger_write(kedge_logger *log, kedge_logger_level level, const char *event, ...)
 {
     kedge_logger_line line;
     if (!kedge_logger_begin(&line, log, level, event)) return;
     va_list fields;
     va_start(fields, event);
-    for (const char *name = va_arg(fields, const char *); name;
-         name = va_arg(fields, const char *)) {
-        kedge_json_key(&line.json, name);
-        kedge_json_chars(&line.json, va_arg(fields, const char *));
-    }
+    write_texts(&line, fields);
     va_end(fields);
     kedge_logger_end(&line);
 }

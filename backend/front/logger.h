@@ -4,6 +4,7 @@
 #ifndef KEDGE_BACKEND_FRONT_LOGGER_H
 #define KEDGE_BACKEND_FRONT_LOGGER_H
 
+#include "backend/front/allowance.h"
 #include "common/environment.h"
 #include "common/json.h"
 
@@ -18,6 +19,7 @@ typedef struct kedge_logger {
     const kedge_environment *environment;
     int file;
     kedge_logger_level level;
+    kedge_allowance missing; /* of lines `mutator-missing`; from {0} on */
 } kedge_logger;
 
 /* One of "error", "warning", "info", "debug". */
@@ -38,6 +40,8 @@ typedef struct kedge_logger_line {
 
 bool kedge_logger_begin(kedge_logger_line *line, kedge_logger *log, kedge_logger_level level,
                         const char *event);
+/* Adds texts as kedge_logger_write has them. */
+void kedge_logger_texts(kedge_logger_line *line, ...) __attribute__((sentinel));
 void kedge_logger_end(kedge_logger_line *line);
 
 #endif

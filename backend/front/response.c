@@ -2,6 +2,7 @@
 #include "backend/front/response.h"
 
 #include "backend/ports/cost.h"
+#include "common/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,9 +64,41 @@ static void log_damage(kedge_logger *log, const kedge_response_line *answered)
     kedge_logger_end(&line);
 }
 
+/* A newer app waits for this server to be replaced. Any peer can ask for what no server will ever
+ * have, as often as it likes. */
+static void log_missing(kedge_logger *log, const kedge_api_response *response)
+{
+    const kedge_missing_mutator *missing = &response->missing;
+    const kedge_environment *environment = log->environment;
+    kedge_logger_line line;
+    uint64_t omitted = 0;
+    if (log->level < KEDGE_LOGGER_WARNING ||
+        !kedge_allowance_take(&log->missing, environment->monotonic_ms(environment->context),
+                              &omitted) ||
+        !kedge_logger_begin(&line, log, KEDGE_LOGGER_WARNING, "mutator-missing"))
+        return;
+    kedge_logger_texts(&line, "organization", missing->organization, "project", missing->project,
+                       NULL);
+    kedge_json_key(&line.json, "mutator");
+    kedge_json_text(&line.json,
+                    kedge_utf8_clip(kedge_bytes_of(missing->mutator), KEDGE_LIMIT_NAME_BYTES));
+    kedge_json_key(&line.json, "wanted");
+    kedge_json_integer(&line.json, missing->wanted);
+    kedge_json_key(&line.json, "here");
+    kedge_json_integer(&line.json, missing->here);
+    if (response->schema_version[0] != '\0')
+        kedge_logger_texts(&line, "schema", response->schema_version, NULL);
+    if (omitted > 0) {
+        kedge_json_key(&line.json, "omitted");
+        kedge_json_integer(&line.json, (int64_t)omitted);
+    }
+    kedge_logger_end(&line);
+}
+
 void kedge_response_log(kedge_logger *log, const kedge_response_line *answered)
 {
     const kedge_api_response *response = answered->response;
+    if (response->missing.wanted > 0) log_missing(log, response);
     if (response->damaged_items > 0) log_damage(log, answered);
     /* 501: the peer has asked for what there is not, as with a 404. */
     bool fine = response->status < 500 || response->status == 501;

@@ -56,6 +56,7 @@ void kedge_exchange_log(kedge_exchange *exchange)
     bool cut = parts->used && !parts->ended;
     if (cut) atomic_fetch_add(&context->metrics.cut, 1);
     atomic_fetch_add(&context->metrics.damaged, (uint64_t)exchange->response.damaged_items);
+    if (exchange->response.missing.wanted > 0) atomic_fetch_add(&context->metrics.missing, 1);
     kedge_response_log(
         context->log,
         &(kedge_response_line){.level = parts->failed ? KEDGE_LOGGER_WARNING : KEDGE_LOGGER_DEBUG,

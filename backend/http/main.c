@@ -5,6 +5,7 @@
 #include "backend/effects/apply.h"
 #include "backend/front/builtins.h"
 #include "backend/front/failures.h"
+#include "backend/front/mutators.h"
 #include "backend/front/policy.h"
 #include "backend/http/arguments.h"
 #include "backend/http/consumers.h"
@@ -240,6 +241,22 @@ static void describe_reloads(kedge_service *service, const kedge_server_argument
     };
 }
 
+static void log_start(kedge_service *service, const kedge_server_arguments *arguments,
+                      const char *url)
+{
+    const kedge_mutator *mutators = NULL;
+    size_t count = 0;
+    kedge_logger_line line;
+    if (service->plugin) kedge_plugin_mutators(service->plugin, &mutators, &count);
+    if (!kedge_logger_begin(&line, &service->log, KEDGE_LOGGER_INFO, "started")) return;
+    kedge_logger_texts(&line, "url", url, "stores", kedge_stores_name(service->stores), "identity",
+                       arguments->open ? "open" : "tokens", "mode",
+                       service->consumers ? "queued" : "direct", "version", kedge_library_version(),
+                       NULL);
+    kedge_mutators_log(&line.json, mutators, count);
+    kedge_logger_end(&line);
+}
+
 static kedge_status start(kedge_service *service, kedge_server_arguments *arguments,
                           kedge_error *error)
 {
@@ -272,10 +289,7 @@ static kedge_status start(kedge_service *service, kedge_server_arguments *argume
     snprintf(url, sizeof url, "%s://%s%s%s:%u", arguments->certificate ? "https" : "http",
              strchr(address, ':') ? "[" : "", address, strchr(address, ':') ? "]" : "",
              kedge_server_port(service->server));
-    kedge_logger_write(
-        &service->log, KEDGE_LOGGER_INFO, "started", "url", url, "stores",
-        kedge_stores_name(service->stores), "identity", arguments->open ? "open" : "tokens", "mode",
-        service->consumers ? "queued" : "direct", "version", kedge_library_version(), NULL);
+    log_start(service, arguments, url);
     kedge_audit_act(service->audit, &(kedge_audit_entry){.what = "started", .detail = url});
     printf("kedge-server ready on %s\n", url);
     fflush(stdout);

@@ -60,6 +60,7 @@ void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out)
         "# TYPE kedge_pokes_total counter\nkedge_pokes_total %llu\n"
         "# TYPE kedge_overloaded_total counter\nkedge_overloaded_total %llu\n"
         "# TYPE kedge_items_damaged_total counter\nkedge_items_damaged_total %llu\n"
+        "# TYPE kedge_mutator_missing_total counter\nkedge_mutator_missing_total %llu\n"
         "# TYPE kedge_held_bytes gauge\nkedge_held_bytes %zu\n"
         "# TYPE kedge_event_streams gauge\nkedge_event_streams %lld\n"
         "# TYPE kedge_connections gauge\nkedge_connections %lld\n",
@@ -68,7 +69,8 @@ void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out)
         (unsigned long long)atomic_load(&metrics->appends),
         (unsigned long long)atomic_load(&metrics->pokes),
         (unsigned long long)atomic_load(&metrics->overloaded),
-        (unsigned long long)atomic_load(&metrics->damaged), atomic_load(&metrics->held_bytes),
+        (unsigned long long)atomic_load(&metrics->damaged),
+        (unsigned long long)atomic_load(&metrics->missing), atomic_load(&metrics->held_bytes),
         (long long)atomic_load(&metrics->streams), (long long)atomic_load(&metrics->connections));
     write_background(metrics, out);
     write_latency(metrics, out);

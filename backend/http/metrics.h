@@ -19,8 +19,9 @@ typedef struct kedge_metrics {
     atomic_uint_fast64_t overloaded;
     atomic_uint_fast64_t background_failures[KEDGE_BACKGROUND_WORKS];
     atomic_uint_fast64_t
-        damaged;              /* items left out of responses, each as often as it was asked for */
-    atomic_size_t held_bytes; /* by all exchanges, at most KEDGE_SERVER_HELD_BYTES */
+        damaged; /* items left out of responses, each as often as it was asked for */
+    atomic_uint_fast64_t missing; /* pushes that wait for a mutator of a newer server */
+    atomic_size_t held_bytes;     /* by all exchanges, at most KEDGE_SERVER_HELD_BYTES */
     atomic_int_fast64_t streams;
     atomic_int_fast64_t connections;
 } kedge_metrics;

@@ -4,6 +4,7 @@
  * Logs are JSON lines on stderr, which Lambda puts into CloudWatch. */
 #include "backend/front/builtins.h"
 #include "backend/front/failures.h"
+#include "backend/front/mutators.h"
 #include "backend/front/policy.h"
 #include "backend/lambda/event_http.h"
 #include "backend/lambda/event_messages.h"
@@ -125,6 +126,20 @@ static kedge_status open_backend(kedge_function *self, kedge_error *error)
     return kedge_backend_new(&options, &self->backend, error);
 }
 
+static void log_start(kedge_function *self)
+{
+    const kedge_mutator *mutators = NULL;
+    size_t count = 0;
+    kedge_logger_line line;
+    if (self->plugin != NULL) kedge_plugin_mutators(self->plugin, &mutators, &count);
+    if (!kedge_logger_begin(&line, &self->log, KEDGE_LOGGER_INFO, "started")) return;
+    kedge_logger_texts(&line, "stores", kedge_stores_name(self->stores), "mode",
+                       self->settings.queued ? "queued" : "direct", "version",
+                       kedge_library_version(), NULL);
+    kedge_mutators_log(&line.json, mutators, count);
+    kedge_logger_end(&line);
+}
+
 static kedge_status start(kedge_function *self, kedge_error *error)
 {
     const kedge_environment *environment = &self->environment;
@@ -145,9 +160,7 @@ static kedge_status start(kedge_function *self, kedge_error *error)
         kedge_logger_write(&self->log, KEDGE_LOGGER_WARNING, warning.code, "message",
                            warning.message, NULL);
     }
-    kedge_logger_write(
-        &self->log, KEDGE_LOGGER_INFO, "started", "stores", kedge_stores_name(self->stores), "mode",
-        self->settings.queued ? "queued" : "direct", "version", kedge_library_version(), NULL);
+    log_start(self);
     return KEDGE_OK;
 }
 

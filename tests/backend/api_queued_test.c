@@ -95,6 +95,30 @@ static void test_a_push_behind_others_that_are_queued_is_queued(void **state)
     api_world_free(world);
 }
 
+/* The response names the mutator for the log, until another request is handled. */
+static void test_a_push_that_waits_for_a_newer_server_names_the_mutator(void **state)
+{
+    (void)state;
+    api_world *worlds[] = {api_world_new_queued(), api_world_new()};
+    for (size_t i = 0; i < 2; i++) {
+        api_world *world = worlds[i];
+        const kedge_missing_mutator *missing = &world->response.missing;
+        api_post(world, "push",
+                 native("c1", "{\"clientID\":\"c1\",\"id\":1,\"name\":\"kedge.put\",\"args\":{},"
+                              "\"timestamp\":0,\"version\":1000,\"wait\":true}"));
+        assert_response_is(world, 409, "server-too-old");
+        assert_string_equal(missing->organization, "acme");
+        assert_string_equal(missing->project, "notes");
+        assert_string_equal(missing->mutator, "kedge.put");
+        assert_int_equal(missing->wanted, 1000);
+        assert_in_range(missing->here, 1, 999);
+        api_post(world, "push", native("c1", mutation("c1", 1, "a", 1)));
+        assert_int_equal(world->response.status, 200);
+        assert_int_equal(missing->wanted, 0);
+        api_world_free(world);
+    }
+}
+
 static void test_what_no_later_version_can_mend_is_refused_at_once(void **state)
 {
     (void)state;
@@ -223,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_a_native_push_is_queued_as_it_came),
         cmocka_unit_test(test_what_was_decided_before_is_answered_with_its_version),
         cmocka_unit_test(test_a_push_behind_others_that_are_queued_is_queued),
+        cmocka_unit_test(test_a_push_that_waits_for_a_newer_server_names_the_mutator),
         cmocka_unit_test(test_what_no_later_version_can_mend_is_refused_at_once),
         cmocka_unit_test(test_other_clients_of_a_refused_push_are_queued),
         cmocka_unit_test(test_a_replicache_push_is_decided_directly),

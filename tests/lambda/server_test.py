@@ -114,6 +114,18 @@ class Sync(LambdaCase):
         ann.ask("POST", "/push", push_body("a", [("notes.move", {"id": "x", "folder": "v"})]))
         self.assertNotEqual(ann.ask("GET", "/clients/a/mutations/1").json.get("code"), "mutator-unknown")
 
+    def test_the_log_tells_the_mutators_and_those_that_clients_wait_for(self):
+        function = self.start(KEDGE_MUTATORS=PLUGIN)
+        ann = self.project(function)
+        waits = push_body("w", [("notes.move", {})])
+        waits["mutations"][0].update(version=1000, wait=True)
+        self.assertEqual(ann.ask("POST", "/push", waits).code, "server-too-old")
+        [started], [missing] = lines_of(function, "started"), lines_of(function, "mutator-missing")
+        versions = {mutator["name"]: mutator["version"] for mutator in started["mutators"]}
+        self.assertEqual((missing["level"], missing["organization"], missing["project"]), ("warning", "acme", "p"))
+        self.assertEqual((missing["mutator"], missing["wanted"], missing["here"]),
+                         ("notes.move", 1000, versions["notes.move"]))
+
 
 class Version(unittest.TestCase):
     def test_it_prints_its_version(self):

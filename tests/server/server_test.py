@@ -135,6 +135,47 @@ class Requests(OpenServer):
                          [("warning", "checkpoints", "acme", "p")])
         self.assertTrue(failed[0]["detail"])
 
+    def wait_for_newer_server(self, client, name, version=1):
+        """Pushes a mutation that waits for its mutator, as libkedge sends it."""
+        body = push_body(client, [(name, {})])
+        body["mutations"][0].update(version=version, wait=True)
+        body["schemaVersion"] = "2"
+        status, _, problem = self.server.request("POST", BASE + "/push", body)
+        self.assertEqual((status, problem["code"]), (409, "server-too-old"))
+
+    def test_the_start_tells_the_mutators_and_a_push_that_waits_for_a_newer_one_is_counted_and_logged(self):
+        def lines():
+            return [json.loads(line) for line in self.server.logged().splitlines()]
+
+        started = next(line for line in lines() if line["event"] == "started")
+        versions = {mutator["name"]: mutator["version"] for mutator in started["mutators"]}
+        self.assertIn("notes.move", versions)
+        self.assertNotIn("mutators_omitted", started)
+        self.assertEqual(self.metric("kedge_mutator_missing_total"), 0)
+        newer = versions["notes.move"] + 1
+        self.wait_for_newer_server("a", "notes.move", newer)
+        self.wait_for_newer_server("a", "notes.none")
+        self.assertEqual(self.metric("kedge_mutator_missing_total"), 2)
+        missing = [line for line in lines() if line["event"] == "mutator-missing"]
+        for line in missing:
+            del line["time"]
+        common = {"level": "warning", "event": "mutator-missing", "organization": "acme", "project": "p", "schema": "2"}
+        self.assertEqual(missing, [{**common, "mutator": "notes.move", "wanted": newer, "here": newer - 1},
+                                   {**common, "mutator": "notes.none", "wanted": 1, "here": 0}])
+
+    def test_a_flood_of_mutators_that_no_server_has_is_left_out_of_the_log(self):
+        for _ in range(200):
+            self.wait_for_newer_server("a", "no.such")
+        self.assertEqual(self.metric("kedge_mutator_missing_total"), 200)
+        missing = [line for line in self.server.logged().splitlines() if "mutator-missing" in line]
+        self.assertGreaterEqual(len(missing), 100)
+        self.assertLess(len(missing), 200)
+
+        def told():
+            self.wait_for_newer_server("a", "no.such")
+            return any('"omitted":' in line for line in self.server.logged().splitlines())
+        wait_for(told)
+
     def test_metrics_tell_what_it_would_cost_on_aws(self):
         before = self.metric("kedge_store_write_units_total")
         self.push("a", put("n1", 1))

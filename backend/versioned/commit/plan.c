@@ -261,6 +261,10 @@ static void block_waiting(planning *work, kedge_plan_client *client,
     char what[160];
     snprintf(what, sizeof what, "it waits for a server with version %" PRId64 " of \"%s\"",
              lack->version, lack->name);
+    if (work->plan->problem == KEDGE_PUSH_FINE) {
+        work->plan->lack = *lack;
+        work->plan->lack.args = (kedge_bytes){NULL, 0};
+    }
     block(work, client, mutation->sender, KEDGE_PUSH_SERVER_OLD, what, mutation->id);
 }
 

@@ -18,6 +18,7 @@
 #include "backend/base/project.h"
 #include "backend/versioned/commit/processor.h"
 #include "common/arena.h"
+#include "mutate/batch.h"
 
 /* A client of one sender. The same client id of another sender is a separate entry. */
 typedef struct kedge_plan_client {
@@ -44,6 +45,7 @@ typedef struct kedge_plan {
     size_t apply_count;
     kedge_push_problem problem; /* the first problem */
     char detail[256];
+    kedge_batch_part lack;               /* of KEDGE_PUSH_SERVER_OLD, without its args */
     size_t refused[KEDGE_PUSH_PROBLEMS]; /* mutations, by the problem of their client */
 } kedge_plan;
 

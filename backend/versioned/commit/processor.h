@@ -73,6 +73,9 @@ typedef struct kedge_push_result {
     /* the first problem; mutations of other clients were committed nevertheless */
     kedge_push_problem problem;
     char detail[256];
+    /* Of KEDGE_PUSH_SERVER_OLD: the mutator that is waited for, and its version. */
+    char mutator[KEDGE_LIMIT_NAME_BYTES + 1];
+    int64_t mutator_version;
     size_t refused[KEDGE_PUSH_PROBLEMS]; /* how many mutations, by problem */
 } kedge_push_result;
 

@@ -181,6 +181,8 @@ static void tell_problem(const kedge_plan *plan, kedge_push_result *result)
 {
     result->problem = plan->problem;
     snprintf(result->detail, sizeof result->detail, "%s", plan->detail);
+    snprintf(result->mutator, sizeof result->mutator, "%s", plan->lack.name);
+    result->mutator_version = plan->lack.version;
     memcpy(result->refused, plan->refused, sizeof result->refused);
 }
 
