@@ -15,7 +15,7 @@ static bool only_looks(const kedge_admin_command *command, const kedge_admin_lin
     if (command->run == kedge_admin_retention || command->run == kedge_admin_gc)
         return !line->remove;
     return command->run == kedge_admin_dead_letters ||
-           command->run == kedge_admin_organizations_all;
+           command->run == kedge_admin_organizations_all || command->run == kedge_admin_usage;
 }
 
 static bool note(kedge_audit *audit, const kedge_admin_command *command,

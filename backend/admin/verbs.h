@@ -74,6 +74,8 @@ int kedge_admin_import(const kedge_admin *admin);
 int kedge_admin_discard_import(const kedge_admin *admin);
 int kedge_admin_delete_project(const kedge_admin *admin);
 int kedge_admin_organizations_all(const kedge_admin *admin);
+int kedge_admin_usage(const kedge_admin *admin);
+int kedge_admin_recount_usage(const kedge_admin *admin);
 /* These four open what they need themselves: they get neither a backend nor stores. */
 int kedge_admin_make_keys(const kedge_admin *admin);
 int kedge_admin_token(const kedge_admin *admin);

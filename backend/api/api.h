@@ -71,6 +71,8 @@ struct kedge_api_response {
     char other[KEDGE_LIMIT_NAME_BYTES + 1];
     kedge_missing_mutator missing; /* the push was refused with `server-too-old`; for the log */
     bool unfinished;               /* a part is done, and the same request would do more */
+    /* The budget that refuses it, KEDGE_USAGE_PROJECTS or KEDGE_USAGE_STORED; or NULL. */
+    const char *exceeded;
     int64_t damaged_items; /* items left out of the response because the backend has lost them */
     /* What the port calls of this thread would cost on AWS, when the ports stand behind a meter
      * (backend/ports/meter.h); what `later` took is not in it. */
@@ -95,6 +97,10 @@ void kedge_api_rest_free(kedge_api_response *response);
 /* Writes a problem document; front ends use it for failures of their own. */
 void kedge_api_problem(kedge_api_response *response, int status, const char *code,
                        const char *detail);
+
+/* The problem of a budget that is used up: 429, with the time after which to try again. */
+void kedge_api_problem_of_budget(kedge_api_response *response, const char *name, int64_t bound,
+                                 int32_t retry_after_s);
 
 /* Returns whether a request to this path needs no identity. */
 bool kedge_api_is_for_everybody(kedge_bytes path);

@@ -29,6 +29,16 @@ void kedge_api_problem(kedge_api_response *response, int status, const char *cod
     if (response->body.no_memory) kedge_buffer_free(&response->body);
 }
 
+void kedge_api_problem_of_budget(kedge_api_response *response, const char *name, int64_t bound,
+                                 int32_t retry_after_s)
+{
+    char detail[DETAIL_BYTES];
+    snprintf(detail, sizeof detail, "the budget %s is %lld, and used up; try again in %d s", name,
+             (long long)bound, (int)retry_after_s);
+    kedge_api_problem(response, 429, "budget-exceeded", detail);
+    response->retry_after_s = retry_after_s;
+}
+
 void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const char *format, ...)
 {
     char detail[DETAIL_BYTES];
@@ -42,6 +52,13 @@ void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const 
 /* Only the code is sent, since messages may contain names of the backend's files. */
 void kedge_api_fail(kedge_api_call *call, kedge_status status)
 {
+    int64_t bound;
+    const char *budget = kedge_usage_exceeded(call->project.backend, &call->error, &bound);
+    if (budget != NULL) {
+        kedge_api_problem_of_budget(call->response, budget, bound, KEDGE_USAGE_MS / 1000);
+        call->response->exceeded = budget;
+        return;
+    }
     call->response->cause = call->error;
     switch (status) {
     case KEDGE_CORRUPT:

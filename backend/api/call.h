@@ -14,6 +14,7 @@
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/projects/projects.h"
 #include "backend/versioned/state/state.h"
+#include "backend/versioned/usage/usage.h"
 #include "common/json.h"
 #include "wire/address.h"
 #include "wire/outcomes.h"
@@ -129,6 +130,8 @@ void kedge_api_refuse_foreign(kedge_api_call *call);
 
 /* Responds that there is no such project, also when this identity may not see it. */
 void kedge_api_refuse_project(kedge_api_call *call);
+/* Fails as kedge_usage_check_projects, unless the project is there. */
+kedge_status kedge_api_check_new_project(const kedge_project *project, kedge_error *error);
 /* Creates the project where that is allowed; KEDGE_NOT_FOUND elsewhere. */
 kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *error);
 /* The newest version, by a consistent read; creates the project where that is allowed. */

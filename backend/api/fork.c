@@ -91,9 +91,15 @@ void kedge_api_fork(kedge_api_call *call)
                          request.to);
         return;
     }
-    kedge_status status =
+    kedge_status status = kedge_api_check_new_project(&request.target, &call->error);
+    if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+        return;
+    }
+    status =
         kedge_fork_project(&call->project, request.version, &request.target, &fork, &call->error);
     if (status == KEDGE_OK) {
+        if (fork.created) kedge_usage_created(&request.target);
         call->response->status = fork.created ? 201 : fork.done ? 200 : 202;
         status = write_response(call, &request, &fork);
         if (status != KEDGE_OK) kedge_api_fail(call, status);

@@ -69,6 +69,15 @@ void kedge_api_refuse_project(kedge_api_call *call)
                      (int)call->project.ref.project.size, call->project.ref.project.data);
 }
 
+kedge_status kedge_api_check_new_project(const kedge_project *project, kedge_error *error)
+{
+    kedge_project_kind kind;
+    kedge_error absent = {0};
+    kedge_status status = kedge_usage_check_projects(project, error);
+    if (status == KEDGE_OK) return KEDGE_OK;
+    return kedge_project_find_kind(project, &kind, &absent) == KEDGE_OK ? KEDGE_OK : status;
+}
+
 kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *error)
 {
     bool created;
@@ -76,8 +85,10 @@ kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *
     if (!project->backend->options.create_projects) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
     }
-    kedge_status status = kedge_project_create(project, &created, &created_ms, error);
+    kedge_status status = kedge_usage_check_projects(project, error);
+    if (status == KEDGE_OK) status = kedge_project_create(project, &created, &created_ms, error);
     if (status == KEDGE_OK) {
+        if (created) kedge_usage_created(project);
         kedge_project_kinds_put(&project->backend->project_kinds, &project->ref,
                                 KEDGE_PROJECT_VERSIONS);
     }

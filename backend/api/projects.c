@@ -65,9 +65,10 @@ void kedge_api_project_create(kedge_api_call *call)
     kedge_project_kind kind;
     kedge_project_found found;
     if (!read_kind(call, &kind)) return;
-    kedge_status status = KEDGE_OK;
+    kedge_status status = kedge_api_check_new_project(&call->project, &call->error);
     /* The log is there before the record that says that the project has one. */
-    if (kind == KEDGE_PROJECT_LOG) status = kedge_logged_create(&call->project, &call->error);
+    if (status == KEDGE_OK && kind == KEDGE_PROJECT_LOG)
+        status = kedge_logged_create(&call->project, &call->error);
     if (status == KEDGE_OK)
         status = kedge_project_create_kind(&call->project, kind, &created, &found, &call->error);
     if (status != KEDGE_OK) {
@@ -79,7 +80,10 @@ void kedge_api_project_create(kedge_api_call *call)
                          found.kind == KEDGE_PROJECT_LOG ? "log" : "versions");
         return;
     }
-    if (created) call->response->status = 201;
+    if (created) {
+        kedge_usage_created(&call->project);
+        call->response->status = 201;
+    }
     if (kedge_api_choose_kind(call, true)) respond_project(call);
 }
 

@@ -21,6 +21,13 @@ typedef enum route_kind {
     LOG_WRITE /* the log that holds a log project's mutations is refused */
 } route_kind;
 
+/* What else holds for a route. */
+enum {
+    EVERYBODY = 1,   /* needs no identity */
+    ADMINISTERS = 2, /* what it changes is for the audit log */
+    STORES = 4       /* an organization that has stored all that it may is refused */
+};
+
 typedef struct api_route {
     const char *method;
     /* Literal segments, and for variable ones what they are: {o}rganization, {p}roject,
@@ -28,64 +35,58 @@ typedef struct api_route {
      * id of a {r}esource, lo{g}, {e}ntry of a log. */
     const char *pattern;
     void (*handle)(kedge_api_call *call);
-    bool everybody; /* needs no identity */
     route_kind kind;
-    bool administers; /* what it changes is for the audit log */
+    unsigned traits;
 } api_route;
 
 #define ORGANIZATION "/v1/orgs/{o}"
 #define PROJECT      KEDGE_WIRE_PATH_PROJECT
 
 static const api_route routes[] = {
-    {"GET", "/v1/limits", kedge_api_limits, true, ANY, false},
-    {"GET", "/v1/projects/{p}", kedge_api_project_organizations, false, ANY, false},
-    {"GET", ORGANIZATION "/projects", kedge_api_project_list, false, ANY, false},
-    {"GET", ORGANIZATION "/settings", kedge_api_organization_settings, false, ANY, false},
-    {"PUT", ORGANIZATION "/settings", kedge_api_organization_settings_put, false, ANY, true},
-    {"GET", ORGANIZATION "/resources/{k}", kedge_api_resource_list, false, ANY, false},
-    {"GET", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource, false, ANY, false},
-    {"PUT", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource_put, false, ANY, true},
-    {"DELETE", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource_delete, false, ANY, true},
-    {"GET", ORGANIZATION "/resources/{k}/{r}/versions", kedge_api_resource_versions, false, ANY,
-     false},
-    {"POST", ORGANIZATION "/resources/{k}/{r}/rollback", kedge_api_resource_rollback, false, ANY,
-     true},
-    {"PUT", PROJECT, kedge_api_project_create, false, ANY, true},
-    {"GET", PROJECT, kedge_api_project, false, EITHER, false},
-    {"GET", PROJECT "/settings", kedge_api_project_settings, false, EITHER, false},
-    {"PUT", PROJECT "/settings", kedge_api_project_settings_put, false, EITHER, true},
-    {"GET", PROJECT "/access", kedge_api_project_access, false, EITHER, false},
-    {"PUT", PROJECT "/access", kedge_api_project_access_put, false, EITHER, true},
-    {"POST", PROJECT "/fork", kedge_api_fork, false, VERSIONS, true},
-    {"POST", PROJECT "/rebase", kedge_api_rebase, false, VERSIONS, true},
-    {"POST", PROJECT "/push", kedge_api_push, false, EITHER, false},
-    {"POST", PROJECT "/push/upload", kedge_api_push_upload, false, EITHER, false},
-    {"POST", PROJECT "/pull", kedge_api_pull, false, EITHER, false},
-    {"GET", PROJECT "/snapshot", kedge_api_snapshot, false, EITHER, false},
-    {"POST", PROJECT "/snapshot", kedge_api_snapshot_make, false, EITHER, true},
-    {"GET", PROJECT "/collections/{c}/bodies/{h}", kedge_api_item_body, false, EITHER, false},
-    {"POST", PROJECT "/clients/{l}/retire", kedge_api_retire, false, EITHER, false},
-    {"GET", PROJECT "/clients/{l}/mutations", kedge_api_mutations, false, EITHER, false},
-    {"GET", PROJECT "/clients/{l}/mutations/{n}", kedge_api_mutation, false, EITHER, false},
-    {"GET", PROJECT "/logs", kedge_api_log_list, false, EITHER, false},
-    {"PUT", KEDGE_WIRE_PATH_LOG, kedge_api_log_create, false, EITHER, false},
-    {"GET", KEDGE_WIRE_PATH_LOG, kedge_api_log, false, EITHER, false},
-    {"GET", KEDGE_WIRE_PATH_LOG "/segments", kedge_api_log_segments, false, EITHER, false},
-    {"POST", KEDGE_WIRE_PATH_LOG "/segments", kedge_api_log_new_segment, false, EITHER, false},
-    {"POST", KEDGE_WIRE_PATH_LOG "/segments/{e}/archive", kedge_api_log_archive, false, EITHER,
-     true},
-    {"POST", KEDGE_WIRE_PATH_LOG "/truncate", kedge_api_log_truncate, false, LOG_WRITE, true},
-    {"POST", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_append, false, LOG_WRITE, false},
-    {"GET", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_entries, false, EITHER, false},
-    {"GET", KEDGE_WIRE_PATH_LOG "/snapshots/{h}", kedge_api_log_snapshot, false, EITHER, false},
-    {"GET", KEDGE_WIRE_PATH_LOG "/snapshots/{h}/{h}", kedge_api_log_snapshot_chunk, false, EITHER,
-     false},
-    {"POST", KEDGE_WIRE_PATH_LOG "/entries/{e}/metadata", kedge_api_log_metadata, false, LOG_WRITE,
-     false},
-    {"GET", PROJECT "/versions", kedge_api_versions, false, VERSIONS, false},
-    {"GET", PROJECT "/versions/{v}", kedge_api_version, false, VERSIONS, false},
-    {"GET", PROJECT "/versions/{v}/collections/{c}", kedge_api_collection, false, VERSIONS, false},
-    {"GET", PROJECT "/versions/{v}/collections/{c}/{i}", kedge_api_item, false, VERSIONS, false},
+    {"GET", "/v1/limits", kedge_api_limits, ANY, EVERYBODY},
+    {"GET", "/v1/projects/{p}", kedge_api_project_organizations, ANY, 0},
+    {"GET", ORGANIZATION "/projects", kedge_api_project_list, ANY, 0},
+    {"GET", ORGANIZATION "/settings", kedge_api_organization_settings, ANY, 0},
+    {"PUT", ORGANIZATION "/settings", kedge_api_organization_settings_put, ANY, ADMINISTERS | STORES},
+    {"GET", ORGANIZATION "/resources/{k}", kedge_api_resource_list, ANY, 0},
+    {"GET", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource, ANY, 0},
+    {"PUT", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource_put, ANY, ADMINISTERS | STORES},
+    {"DELETE", ORGANIZATION "/resources/{k}/{r}", kedge_api_resource_delete, ANY, ADMINISTERS},
+    {"GET", ORGANIZATION "/resources/{k}/{r}/versions", kedge_api_resource_versions, ANY, 0},
+    {"POST", ORGANIZATION "/resources/{k}/{r}/rollback", kedge_api_resource_rollback, ANY, ADMINISTERS | STORES},
+    {"PUT", PROJECT, kedge_api_project_create, ANY, ADMINISTERS | STORES},
+    {"GET", PROJECT, kedge_api_project, EITHER, 0},
+    {"GET", PROJECT "/settings", kedge_api_project_settings, EITHER, 0},
+    {"PUT", PROJECT "/settings", kedge_api_project_settings_put, EITHER, ADMINISTERS | STORES},
+    {"GET", PROJECT "/access", kedge_api_project_access, EITHER, 0},
+    {"PUT", PROJECT "/access", kedge_api_project_access_put, EITHER, ADMINISTERS | STORES},
+    {"POST", PROJECT "/fork", kedge_api_fork, VERSIONS, ADMINISTERS | STORES},
+    {"POST", PROJECT "/rebase", kedge_api_rebase, VERSIONS, ADMINISTERS | STORES},
+    {"POST", PROJECT "/push", kedge_api_push, EITHER, STORES},
+    {"POST", PROJECT "/push/upload", kedge_api_push_upload, EITHER, STORES},
+    {"POST", PROJECT "/pull", kedge_api_pull, EITHER, 0},
+    {"GET", PROJECT "/snapshot", kedge_api_snapshot, EITHER, 0},
+    {"POST", PROJECT "/snapshot", kedge_api_snapshot_make, EITHER, ADMINISTERS | STORES},
+    {"GET", PROJECT "/collections/{c}/bodies/{h}", kedge_api_item_body, EITHER, 0},
+    {"POST", PROJECT "/clients/{l}/retire", kedge_api_retire, EITHER, 0},
+    {"GET", PROJECT "/clients/{l}/mutations", kedge_api_mutations, EITHER, 0},
+    {"GET", PROJECT "/clients/{l}/mutations/{n}", kedge_api_mutation, EITHER, 0},
+    {"GET", PROJECT "/logs", kedge_api_log_list, EITHER, 0},
+    {"PUT", KEDGE_WIRE_PATH_LOG, kedge_api_log_create, EITHER, STORES},
+    {"GET", KEDGE_WIRE_PATH_LOG, kedge_api_log, EITHER, 0},
+    {"GET", KEDGE_WIRE_PATH_LOG "/segments", kedge_api_log_segments, EITHER, 0},
+    {"POST", KEDGE_WIRE_PATH_LOG "/segments", kedge_api_log_new_segment, EITHER, STORES},
+    {"POST", KEDGE_WIRE_PATH_LOG "/segments/{e}/archive", kedge_api_log_archive, EITHER, ADMINISTERS},
+    {"POST", KEDGE_WIRE_PATH_LOG "/truncate", kedge_api_log_truncate, LOG_WRITE, ADMINISTERS},
+    {"POST", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_append, LOG_WRITE, STORES},
+    {"GET", KEDGE_WIRE_PATH_LOG "/entries", kedge_api_log_entries, EITHER, 0},
+    {"GET", KEDGE_WIRE_PATH_LOG "/snapshots/{h}", kedge_api_log_snapshot, EITHER, 0},
+    {"GET", KEDGE_WIRE_PATH_LOG "/snapshots/{h}/{h}", kedge_api_log_snapshot_chunk, EITHER, 0},
+    {"POST", KEDGE_WIRE_PATH_LOG "/entries/{e}/metadata", kedge_api_log_metadata, LOG_WRITE, STORES},
+    {"GET", PROJECT "/versions", kedge_api_versions, VERSIONS, 0},
+    {"GET", PROJECT "/versions/{v}", kedge_api_version, VERSIONS, 0},
+    {"GET", PROJECT "/versions/{v}/collections/{c}", kedge_api_collection, VERSIONS, 0},
+    {"GET", PROJECT "/versions/{v}/collections/{c}/{i}", kedge_api_item, VERSIONS, 0},
 };
 
 /* ---- matching ---- */
@@ -103,7 +104,7 @@ bool kedge_api_is_for_everybody(kedge_bytes path)
     kedge_wire_path pattern;
     if (!kedge_wire_path_cut(path, &parts)) return false;
     for (size_t at = 0; at < sizeof routes / sizeof routes[0]; at++) {
-        if (!routes[at].everybody) continue;
+        if (!(routes[at].traits & EVERYBODY)) continue;
         cut_pattern(&routes[at], &pattern);
         if (kedge_wire_path_matches(&pattern, &parts)) return true;
     }
@@ -254,13 +255,22 @@ static bool may_serve(kedge_api_call *call, route_kind kind)
     return kind != LOG_WRITE || kedge_api_is_free_log(call);
 }
 
+static bool may_store(kedge_api_call *call, const api_route *route)
+{
+    if (!(route->traits & STORES)) return true;
+    kedge_status status = kedge_usage_check_stored(&call->project, &call->error);
+    if (status != KEDGE_OK) kedge_api_fail(call, status);
+    return status == KEDGE_OK;
+}
+
 /* A request that failed with a 5xx may have changed something. One to create a project that is
  * there has not. */
 static void note_change(kedge_api_call *call, const api_route *route)
 {
     int status = call->response->status;
     bool there = route->handle == kedge_api_project_create && status == 200;
-    call->response->changed = route->administers && !there && (status < 300 || status >= 500);
+    bool may_have = !there && (status < 300 || status >= 500);
+    call->response->changed = (route->traits & ADMINISTERS) && may_have;
 }
 
 static void respond(kedge_api_call *call)
@@ -269,13 +279,13 @@ static void respond(kedge_api_call *call)
     kedge_wire_path path;
     const api_route *route = find_route(call, &pattern, &path);
     if (route == NULL) return;
-    if (!route->everybody && call->request->identity == NULL) {
+    if (!(route->traits & EVERYBODY) && call->request->identity == NULL) {
         kedge_api_refuse(call, 401, "token-missing", "this request needs a bearer token");
         return;
     }
     if (!has_fine_user(call) || !read_arguments(call, &pattern, &path) || !may_enter(call, route))
         return;
-    if (may_serve(call, route->kind)) route->handle(call);
+    if (may_serve(call, route->kind) && may_store(call, route)) route->handle(call);
     kedge_api_finish(call);
     note_change(call, route);
 }
@@ -311,8 +321,11 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
     response->changed = false;
     response->other[0] = '\0';
     response->rest = (kedge_api_rest){.context = NULL};
+    response->exceeded = NULL;
     kedge_cost before = kedge_meter_of_thread();
+    kedge_usage_begin();
     respond(&call);
+    kedge_usage_end(&call.project);
     kedge_cost after = kedge_meter_of_thread();
     response->cost = kedge_cost_minus(&after, &before);
     if (!request->takes_parts) write_rest(&call);

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 typedef struct kedge_cache kedge_cache; /* backend/versioned/state/cache.h */
+typedef struct kedge_usage kedge_usage; /* backend/versioned/usage/usage.h */
 
 struct kedge_backend {
     kedge_backend_options options;
@@ -20,6 +21,7 @@ struct kedge_backend {
     const kedge_allocator *allocator;
     kedge_cache *cache;
     kedge_new_clients new_clients;
+    kedge_usage *usage; /* NULL: organizations have no such bounds */
     kedge_log_hints log_hints;
     kedge_unlisted unlisted;
     kedge_project_kinds project_kinds;

@@ -14,7 +14,8 @@ const char *kedge_background_name(kedge_background work)
         [KEDGE_BACKGROUND_IMPORT_CHECKPOINTS] = "import-checkpoints",
         [KEDGE_BACKGROUND_UPLOAD_REMOVAL] = "upload-removal",
         [KEDGE_BACKGROUND_LOG_BODIES] = "log-bodies",
-        [KEDGE_BACKGROUND_LOG_SNAPSHOTS] = "log-snapshots"};
+        [KEDGE_BACKGROUND_LOG_SNAPSHOTS] = "log-snapshots",
+        [KEDGE_BACKGROUND_USAGE] = "usage"};
     KEDGE_ASSERT(work < KEDGE_BACKGROUND_WORKS);
     return names[work];
 }

@@ -40,6 +40,7 @@ typedef enum kedge_background {
     KEDGE_BACKGROUND_UPLOAD_REMOVAL,
     KEDGE_BACKGROUND_LOG_BODIES,
     KEDGE_BACKGROUND_LOG_SNAPSHOTS,
+    KEDGE_BACKGROUND_USAGE,
     KEDGE_BACKGROUND_WORKS
 } kedge_background;
 
@@ -53,6 +54,10 @@ typedef struct kedge_background_failure {
     kedge_bytes project;
     const kedge_error *error;
 } kedge_background_failure;
+
+/* The budgets of an organization that the backend counts itself. */
+#define KEDGE_USAGE_PROJECTS "organization_projects"
+#define KEDGE_USAGE_STORED   "organization_stored_bytes"
 
 typedef struct kedge_backend_options {
     const kedge_environment *environment; /* must outlive the backend, like ports and registry */
@@ -102,6 +107,10 @@ typedef struct kedge_backend_options {
     /* Client ids that one user may begin with in a minute, and at once; 0: no limit. Counted in
      * this process alone. */
     int64_t new_clients_per_minute;
+    /* Of an organization: the most projects, and bytes that were stored for it (backend/versioned/
+     * usage/usage.h); 0: no limit. */
+    int64_t organization_projects;
+    int64_t organization_stored_bytes;
     /* Writes the member `budgets` of GET /v1/limits, one value; NULL: the front end has none. */
     void (*write_budgets)(const void *context, kedge_json_writer *writer);
     const void *write_budgets_context;

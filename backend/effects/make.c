@@ -4,6 +4,7 @@
 #include "backend/effects/fold.h"
 #include "backend/logged/snapshots.h"
 #include "backend/versioned/projects/projects.h"
+#include "backend/versioned/usage/usage.h"
 #include "common/error.h"
 #include "common/json.h"
 
@@ -62,10 +63,9 @@ static kedge_status make_of_project(const kedge_log *log, int64_t number, kedge_
     return status;
 }
 
-kedge_status kedge_effects_make(void *context, const kedge_log *log, const kedge_log_place *at,
+static kedge_status make_piece(const kedge_log *log, const kedge_log_place *at,
                                 kedge_buffer *progress, bool *complete, kedge_error *error)
 {
-    (void)context;
     bool of_project = false;
     kedge_fold_piece piece = {.number = -1};
     kedge_status status = look_at_kind(log, &of_project, error);
@@ -83,4 +83,14 @@ kedge_status kedge_effects_make(void *context, const kedge_log *log, const kedge
     else
         write_progress(&piece, progress);
     return KEDGE_OK;
+}
+
+kedge_status kedge_effects_make(void *context, const kedge_log *log, const kedge_log_place *at,
+                                kedge_buffer *progress, bool *complete, kedge_error *error)
+{
+    (void)context;
+    kedge_usage_begin();
+    kedge_status status = make_piece(log, at, progress, complete, error);
+    kedge_usage_end(log->project);
+    return status;
 }

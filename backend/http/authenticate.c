@@ -68,7 +68,6 @@ bool kedge_exchange_authenticate(kedge_exchange *exchange)
 
 void kedge_exchange_refuse(kedge_exchange *exchange, const kedge_budget_refusal *refusal)
 {
-    char detail[160];
     if (!refusal->name) {
         atomic_fetch_add(&exchange->context->metrics.overloaded, 1);
         kedge_exchange_problem(exchange, 503, "overloaded",
@@ -76,10 +75,8 @@ void kedge_exchange_refuse(kedge_exchange *exchange, const kedge_budget_refusal 
         if (refusal->retry_after_s > 0) exchange->response.retry_after_s = refusal->retry_after_s;
         return;
     }
-    snprintf(detail, sizeof detail, "the budget %s is %lld, and used up; try again in %d s",
-             refusal->name, (long long)refusal->limit, (int)refusal->retry_after_s);
-    kedge_exchange_problem(exchange, 429, "budget-exceeded", detail);
-    exchange->response.retry_after_s = refusal->retry_after_s;
+    kedge_api_problem_of_budget(&exchange->response, refusal->name, refusal->limit,
+                                refusal->retry_after_s);
 }
 
 /* A connection that finds no place among the known ones stays a guest of the strangers, who may

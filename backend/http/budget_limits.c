@@ -2,8 +2,10 @@
  * the option that does. */
 #include "backend/http/budgets.h"
 
+#include "backend/base/options.h"
 #include "common/error.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,31 +40,53 @@ kedge_budget_limits kedge_budget_limits_default(bool open)
     kedge_budget_limits limits = {.stranger_connections = KEDGE_BUDGET_STRANGER_CONNECTIONS};
     if (open) return limits;
     memcpy(limits.of, defaults, sizeof defaults);
+    limits.projects = KEDGE_BUDGET_PROJECTS;
+    limits.stored_bytes = KEDGE_BUDGET_STORED_BYTES;
     return limits;
 }
 
-static int64_t *find(kedge_budget_limits *limits, const char *name, size_t size)
+/* Those of one scope only. */
+typedef struct single {
+    const char *name;
+    size_t at; /* in the limits */
+    int64_t least;
+} single;
+
+static const single singles[] = {
+    {"address_connections", offsetof(kedge_budget_limits, address_connections), 0},
+    {"stranger_connections", offsetof(kedge_budget_limits, stranger_connections), 1},
+    {KEDGE_USAGE_PROJECTS, offsetof(kedge_budget_limits, projects), 0},
+    {KEDGE_USAGE_STORED, offsetof(kedge_budget_limits, stored_bytes), 0},
+};
+#define SINGLES (sizeof singles / sizeof singles[0])
+
+static bool is_named(const char *name, const char *text, size_t size)
 {
-    int64_t *found = NULL;
-    for (size_t i = 0; i < (size_t)KEDGE_BUDGETS * KEDGE_BUDGET_SCOPES && !found; i++) {
-        const char *each = names[i / KEDGE_BUDGET_SCOPES][i % KEDGE_BUDGET_SCOPES];
-        if (strlen(each) == size && strncmp(each, name, size) == 0)
-            found = &limits->of[i / KEDGE_BUDGET_SCOPES][i % KEDGE_BUDGET_SCOPES];
+    return strlen(name) == size && strncmp(name, text, size) == 0;
+}
+
+static int64_t *find(kedge_budget_limits *limits, const char *name, size_t size, int64_t *least)
+{
+    *least = 0;
+    for (size_t i = 0; i < (size_t)KEDGE_BUDGETS * KEDGE_BUDGET_SCOPES; i++) {
+        size_t budget = i / KEDGE_BUDGET_SCOPES;
+        size_t scope = i % KEDGE_BUDGET_SCOPES;
+        if (is_named(names[budget][scope], name, size)) return &limits->of[budget][scope];
     }
-    if (!found && size == strlen("address_connections") &&
-        strncmp(name, "address_connections", size) == 0)
-        found = &limits->address_connections;
-    if (!found && size == strlen("stranger_connections") &&
-        strncmp(name, "stranger_connections", size) == 0)
-        found = &limits->stranger_connections;
-    return found;
+    for (size_t i = 0; i < SINGLES; i++) {
+        if (!is_named(singles[i].name, name, size)) continue;
+        *least = singles[i].least;
+        return (int64_t *)(void *)((char *)limits + singles[i].at);
+    }
+    return NULL;
 }
 
 kedge_status kedge_budget_limits_parse(const char *text, kedge_budget_limits *limits,
                                        kedge_error *error)
 {
     size_t size = strcspn(text, "=");
-    int64_t *limit = text[size] == '=' ? find(limits, text, size) : NULL;
+    int64_t least;
+    int64_t *limit = text[size] == '=' ? find(limits, text, size, &least) : NULL;
     if (!limit) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "budget-invalid",
                           "--budget takes NAME=N, and a name as GET /v1/limits has it under "
@@ -72,11 +96,10 @@ kedge_status kedge_budget_limits_parse(const char *text, kedge_budget_limits *li
     const char *digits = text + size + 1;
     char *end = NULL;
     long long value = *digits >= '0' && *digits <= '9' ? strtoll(digits, &end, 10) : -1;
-    bool least = limit == &limits->stranger_connections;
     if (value < least || value > KEDGE_BUDGET_MAX || *end != '\0') {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "budget-invalid",
-                          "--budget %.*s takes a number from %d to %lld, not \"%s\"", (int)size,
-                          text, least, (long long)KEDGE_BUDGET_MAX, digits);
+                          "--budget %.*s takes a number from %lld to %lld, not \"%s\"", (int)size,
+                          text, (long long)least, (long long)KEDGE_BUDGET_MAX, digits);
     }
     *limit = value;
     return KEDGE_OK;
@@ -92,9 +115,10 @@ void kedge_budget_limits_write(const void *context, kedge_json_writer *writer)
             kedge_json_integer(writer, limits->of[budget][scope]);
         }
     }
-    kedge_json_key(writer, "address_connections");
-    kedge_json_integer(writer, limits->address_connections);
-    kedge_json_key(writer, "stranger_connections");
-    kedge_json_integer(writer, limits->stranger_connections);
+    for (size_t i = 0; i < SINGLES; i++) {
+        const void *limit = (const char *)limits + singles[i].at;
+        kedge_json_key(writer, singles[i].name);
+        kedge_json_integer(writer, *(const int64_t *)limit);
+    }
     kedge_json_end_object(writer);
 }

@@ -2,6 +2,7 @@
  * until its place is needed; then the one that was used least recently goes. */
 #include "backend/http/budgets.h"
 
+#include "backend/base/options.h"
 #include "common/assert.h"
 #include "common/hash.h"
 
@@ -14,6 +15,10 @@
 
 /* The rates come first, so that their buckets stand in an array of their own. */
 #define RATES (KEDGE_BUDGET_BYTES + 1)
+
+/* Those that the backend counts. */
+#define OF_BACKEND (sizeof of_backend / sizeof of_backend[0])
+static const char *const of_backend[] = {KEDGE_USAGE_PROJECTS, KEDGE_USAGE_STORED};
 
 typedef struct row {
     uint8_t key[KEDGE_BUDGET_KEY_SIZE];
@@ -36,6 +41,7 @@ struct kedge_budgets {
     uint32_t oldest;
     int64_t held; /* KEDGE_BUDGET_HELD of all */
     atomic_uint_fast64_t refused[KEDGE_BUDGETS][KEDGE_BUDGET_SCOPES];
+    atomic_uint_fast64_t refused_of_backend[OF_BACKEND];
 };
 
 kedge_budgets *kedge_budgets_new(const kedge_environment *environment,
@@ -317,15 +323,26 @@ void kedge_budgets_refused(kedge_budgets *budgets, kedge_budget budget, kedge_bu
     atomic_fetch_add(&budgets->refused[budget][scope], 1);
 }
 
+void kedge_budgets_refused_named(kedge_budgets *budgets, const char *name)
+{
+    for (size_t i = 0; i < OF_BACKEND; i++)
+        if (strcmp(name, of_backend[i]) == 0) atomic_fetch_add(&budgets->refused_of_backend[i], 1);
+}
+
+static void write_refusals(kedge_buffer *out, const char *name, atomic_uint_fast64_t *count)
+{
+    kedge_buffer_append_format(out, "kedge_budget_refusals_total{budget=\"%s\"} %llu\n", name,
+                               (unsigned long long)atomic_load(count));
+}
+
 void kedge_budgets_write_metrics(kedge_budgets *budgets, kedge_buffer *out)
 {
     kedge_buffer_append_text(out, "# TYPE kedge_budget_refusals_total counter\n");
     for (size_t i = 0; i < (size_t)KEDGE_BUDGETS * KEDGE_BUDGET_SCOPES; i++) {
         kedge_budget budget = (kedge_budget)(i / KEDGE_BUDGET_SCOPES);
         kedge_budget_scope scope = (kedge_budget_scope)(i % KEDGE_BUDGET_SCOPES);
-        kedge_buffer_append_format(
-            out, "kedge_budget_refusals_total{budget=\"%s\"} %llu\n",
-            kedge_budget_name(budget, scope),
-            (unsigned long long)atomic_load(&budgets->refused[budget][scope]));
+        write_refusals(out, kedge_budget_name(budget, scope), &budgets->refused[budget][scope]);
     }
+    for (size_t i = 0; i < OF_BACKEND; i++)
+        write_refusals(out, of_backend[i], &budgets->refused_of_backend[i]);
 }

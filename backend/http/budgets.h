@@ -22,6 +22,8 @@
 
 #define KEDGE_BUDGET_STRANGER_CONNECTIONS 1024 /* by default */
 #define KEDGE_BUDGET_ADDRESS_CONNECTIONS  1024 /* beyond loopback and without a proxy */
+#define KEDGE_BUDGET_PROJECTS             10000
+#define KEDGE_BUDGET_STORED_BYTES         INT64_C(68719476736)
 #define KEDGE_BUDGET_RETRY_MAX_S          600  /* that a refusal asks to wait */
 #define KEDGE_BUDGET_LEVEL_RETRY_MS       5000 /* after a level that is used up */
 
@@ -46,6 +48,9 @@ typedef struct kedge_budget_limits {
     int64_t of[KEDGE_BUDGETS][KEDGE_BUDGET_SCOPES];
     int64_t address_connections;  /* open at once from one address; of IPv6, from one /64 */
     int64_t stranger_connections; /* open at once that have shown no token yet */
+    /* Of an organization over all servers: the backend counts them (backend/versioned/usage). */
+    int64_t projects;
+    int64_t stored_bytes;
 } kedge_budget_limits;
 
 /* Whose budgets: hashes of the organization, and of it and the user. */
@@ -101,8 +106,9 @@ void kedge_budget_charge(const kedge_budget_account *account, size_t bytes);
 bool kedge_budget_take(const kedge_budget_account *account, kedge_budget level, size_t count,
                        kedge_budget_refusal *refusal);
 void kedge_budget_give(const kedge_budget_account *account, kedge_budget level, size_t count);
-/* Counts a refusal by a budget that is counted elsewhere. */
+/* Count a refusal by a budget that is counted elsewhere; the name is one of the backend's. */
 void kedge_budgets_refused(kedge_budgets *budgets, kedge_budget budget, kedge_budget_scope scope);
+void kedge_budgets_refused_named(kedge_budgets *budgets, const char *name);
 /* Appends Prometheus text: refusals by budget. */
 void kedge_budgets_write_metrics(kedge_budgets *budgets, kedge_buffer *out);
 

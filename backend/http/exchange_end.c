@@ -76,6 +76,8 @@ void kedge_exchange_finish(kedge_exchange *exchange)
     int64_t took_us = kedge_exchange_now_us() - exchange->started_us;
     if (exchange->stream) exchange->response.status = 200;
     kedge_metrics_responded(&exchange->context->metrics, exchange->response.status, took_us);
+    if (exchange->response.exceeded)
+        kedge_budgets_refused_named(exchange->context->budgets, exchange->response.exceeded);
     if (!exchange->refused) {
         kedge_budget_charge(&exchange->account, exchange->received + exchange->response.body.size);
     }

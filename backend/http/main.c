@@ -203,6 +203,8 @@ static kedge_status open_backend(kedge_service *service, const kedge_server_argu
         .enqueue = service->consumers ? kedge_consumers_enqueue : NULL,
         .enqueue_context = service->consumers,
         .new_clients_per_minute = settings->new_clients_per_minute,
+        .organization_projects = settings->budgets.projects,
+        .organization_stored_bytes = settings->budgets.stored_bytes,
         .write_budgets = kedge_budget_limits_write,
         .write_budgets_context = kedge_server_budgets(service->server),
     };

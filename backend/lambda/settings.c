@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BUDGET_MAX 1000000000000
+
 /* NULL when it is not there, or empty. */
 static const char *variable(const char *name)
 {
@@ -73,19 +75,48 @@ static kedge_status read_stores(kedge_settings *settings, kedge_error *error)
     return status;
 }
 
-static kedge_status read_claim_bytes(kedge_settings *settings, kedge_error *error)
+static kedge_status read_number(const char *name, long long least, long long most, int64_t *value,
+                                kedge_error *error)
 {
-    const char *text = variable("KEDGE_CLAIM_BYTES");
+    const char *text = variable(name);
     char *end = NULL;
     if (text == NULL) return KEDGE_OK;
-    unsigned long bytes = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
-    if (bytes < 1 || bytes > KEDGE_QUEUE_BODY_BYTES_MAX || *end != '\0') {
+    long long number = *text >= '0' && *text <= '9' ? strtoll(text, &end, 10) : -1;
+    if (number < least || number > most || *end != '\0') {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "setting-invalid",
-                          "KEDGE_CLAIM_BYTES is a number from 1 to %d, not \"%s\"",
-                          KEDGE_QUEUE_BODY_BYTES_MAX, text);
+                          "%s is a number from %lld to %lld, not \"%s\"", name, least, most, text);
     }
-    settings->claim_bytes = (uint32_t)bytes;
+    *value = number;
     return KEDGE_OK;
+}
+
+static kedge_status read_budgets(kedge_settings *settings, kedge_error *error)
+{
+    kedge_status status = read_number("KEDGE_ORGANIZATION_PROJECTS", 0, BUDGET_MAX,
+                                      &settings->organization_projects, error);
+    if (status != KEDGE_OK) return status;
+    return read_number("KEDGE_ORGANIZATION_STORED_BYTES", 0, BUDGET_MAX,
+                       &settings->organization_stored_bytes, error);
+}
+
+void kedge_settings_write_budgets(const void *context, kedge_json_writer *writer)
+{
+    const kedge_settings *settings = context;
+    kedge_json_begin_object(writer);
+    kedge_json_key(writer, KEDGE_USAGE_PROJECTS);
+    kedge_json_integer(writer, settings->organization_projects);
+    kedge_json_key(writer, KEDGE_USAGE_STORED);
+    kedge_json_integer(writer, settings->organization_stored_bytes);
+    kedge_json_end_object(writer);
+}
+
+static kedge_status read_claim_bytes(kedge_settings *settings, kedge_error *error)
+{
+    int64_t bytes = 0;
+    kedge_status status =
+        read_number("KEDGE_CLAIM_BYTES", 1, KEDGE_QUEUE_BODY_BYTES_MAX, &bytes, error);
+    settings->claim_bytes = (uint32_t)bytes;
+    return status;
 }
 
 /* `value` is a JSON object, or names a file of the package with one; NULL: neither. */
@@ -158,6 +189,7 @@ kedge_status kedge_settings_read(const kedge_allocator *allocator, kedge_setting
     kedge_status status = read_stores(&read, error);
     if (status == KEDGE_OK) status = read_claim_bytes(&read, error);
     if (status == KEDGE_OK) status = read_choice("KEDGE_CADENCE", "compact", "seed", &seed, error);
+    if (status == KEDGE_OK) status = read_budgets(&read, error);
     if (status == KEDGE_OK) status = read_log_level(&read, error);
     if (status == KEDGE_OK)
         status = read_choice("KEDGE_STREAM", "ignored", "followed", &read.followed, error);

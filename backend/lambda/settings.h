@@ -17,6 +17,8 @@
  *   KEDGE_MUTATORS               the app's plugin library in the package
  *   KEDGE_POLICY                 which role may call which mutators: its text, or a file in the
  *                                package
+ *   KEDGE_ORGANIZATION_PROJECTS, KEDGE_ORGANIZATION_STORED_BYTES
+ *                                the most that an organization may have; 0 (default): no limit
  *   KEDGE_LOG_LEVEL              error, warning, info (default) or debug
  *   KEDGE_COST_HEADER            no (default) or yes: responses tell what they cost
  *
@@ -50,12 +52,16 @@ typedef struct kedge_settings {
     char *policy;         /* text; NULL: each role may call all */
     char *origin_text;
     kedge_cors_origins origins; /* borrow from origin_text */
+    int64_t organization_projects;
+    int64_t organization_stored_bytes;
     kedge_logger_level log_level;
     bool cost_header;
 } kedge_settings;
 
 kedge_status kedge_settings_read(const kedge_allocator *allocator, kedge_settings *settings,
                                  kedge_error *error);
+/* The budgets among them as a JSON object: what GET /v1/limits tells. */
+void kedge_settings_write_budgets(const void *settings, kedge_json_writer *writer);
 void kedge_settings_free(const kedge_allocator *allocator, kedge_settings *settings);
 
 /* A file of the package: `name` under LAMBDA_TASK_ROOT, or as it is when it is absolute or there is

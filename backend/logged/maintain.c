@@ -3,6 +3,7 @@
 #include "backend/base/background.h"
 #include "backend/logged/snapshots.h"
 #include "backend/versioned/state/state_internal.h"
+#include "backend/versioned/usage/usage.h"
 
 /* How often an append looks whether a snapshot is due, in entries. */
 #define LOOK_EVERY 64
@@ -38,13 +39,23 @@ static kedge_status make_due(const kedge_project *project, int64_t head, kedge_e
     return status == KEDGE_OK ? kedge_logged_end_segment(project, &ended, error) : status;
 }
 
-static void make_later(void *argument)
+static void make_snapshot(void *argument)
 {
     kedge_state *state = argument;
     kedge_error error = {0};
     if (make_due(&state->project, state->version->number, &error) != KEDGE_OK)
         kedge_background_failed(&state->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &error);
     kedge_locks_end_maintenance(&state->project.backend->locks, &state->project.ref);
+    kedge_state_close(state);
+}
+
+static void make_later(void *argument)
+{
+    kedge_state *state = argument;
+    kedge_state_retain(state);
+    kedge_usage_begin();
+    make_snapshot(state);
+    kedge_usage_end(&state->project);
     kedge_state_close(state);
 }
 
@@ -57,5 +68,5 @@ void kedge_logged_maintain(kedge_state *state)
     kedge_state_retain(state);
     bool taken =
         options->later != NULL && options->later(options->later_context, make_later, state);
-    if (!taken) make_later(state);
+    if (!taken) make_snapshot(state);
 }

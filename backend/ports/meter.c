@@ -42,7 +42,21 @@ static bool is_charged(kedge_status status)
            status == KEDGE_UNAVAILABLE || status == KEDGE_CORRUPT;
 }
 
+/* Also what was stored for all that is known. */
+static bool is_stored(kedge_status status)
+{
+    return status == KEDGE_OK || status == KEDGE_UNAVAILABLE;
+}
+
 /* ---- records ---- */
+
+static void count_stored(kedge_meter *meter, const kedge_record_write *writes, size_t write_count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < write_count; i++)
+        if (writes[i].kind == KEDGE_WRITE_PUT) bytes += kedge_cost_item_bytes(&writes[i].record);
+    count(meter, KEDGE_COST_BYTES_STORED, bytes);
+}
 
 static size_t set_bytes(const kedge_record_set *set)
 {
@@ -107,6 +121,7 @@ static kedge_status write(void *self, const kedge_record_write *wanted, kedge_er
         bool done = status != KEDGE_CONFLICT;
         count(meter, KEDGE_COST_WRITE_UNITS, kedge_cost_of_write(wanted, done));
     }
+    if (is_stored(status)) count_stored(meter, wanted, 1);
     return status;
 }
 
@@ -120,6 +135,7 @@ static kedge_status transact(void *self, const kedge_record_write *writes, size_
         bool done = status != KEDGE_CONFLICT;
         count(meter, KEDGE_COST_WRITE_UNITS, kedge_cost_of_transaction(writes, write_count, done));
     }
+    if (is_stored(status)) count_stored(meter, writes, write_count);
     return status;
 }
 
@@ -133,6 +149,7 @@ static kedge_status put_many(void *self, const kedge_record_write *writes, size_
         for (size_t i = 0; i < write_count; i++)
             count(meter, KEDGE_COST_WRITE_UNITS, kedge_cost_of_write(&writes[i], true));
     }
+    if (is_stored(status)) count_stored(meter, writes, write_count);
     return status;
 }
 
@@ -162,6 +179,7 @@ static kedge_status put_if_absent(void *self, kedge_bytes key, kedge_bytes bytes
         count(meter, KEDGE_COST_BLOB_GETS, kedge_cost_blob_gets_of_put(bytes.size));
         count(meter, KEDGE_COST_BLOB_BYTES_PUT, bytes.size);
     }
+    if (is_stored(status)) count(meter, KEDGE_COST_BYTES_STORED, bytes.size);
     return status;
 }
 
@@ -176,6 +194,7 @@ static kedge_status put_tagged(void *self, kedge_bytes key, kedge_bytes bytes,
         count(meter, KEDGE_COST_BLOB_PUTS, 1);
         count(meter, KEDGE_COST_BLOB_BYTES_PUT, bytes.size);
     }
+    if (is_stored(status)) count(meter, KEDGE_COST_BYTES_STORED, bytes.size);
     return status;
 }
 

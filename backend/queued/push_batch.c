@@ -2,6 +2,7 @@
 #include "backend/queued/push_batch.h"
 
 #include "backend/queued/queued_internal.h"
+#include "backend/versioned/usage/usage.h"
 #include "common/error.h"
 #include "common/gzip.h"
 
@@ -142,6 +143,7 @@ static kedge_status push_all(kedge_push_batch *batch, kedge_backend *backend, ke
     kedge_project_ref ref = kedge_message_ref(&batch->parts[0].read);
     kedge_project project = kedge_project_of(backend, &ref);
     kedge_status status = KEDGE_OK;
+    kedge_usage_begin();
     while (status == KEDGE_OK && push->count > 0) {
         kedge_push_result result = {.version = 0};
         status = kedge_processor_push(&project, push, &result, error);
@@ -150,6 +152,7 @@ static kedge_status push_all(kedge_push_batch *batch, kedge_backend *backend, ke
         push->mutations += result.taken;
         push->count -= result.taken;
     }
+    kedge_usage_end(&project);
     return status;
 }
 

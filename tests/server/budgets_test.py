@@ -9,6 +9,7 @@ import json
 import pathlib
 import re
 import resource
+import secrets
 import socket
 import sys
 import tempfile
@@ -49,14 +50,17 @@ class Budgets(unittest.TestCase):
         self.peers = []
 
     def start(self, *budgets, options=(), prepare=None):
+        self.start_server(*budgets, options=options, prepare=prepare)
+        for organization in ("acme", "other"):
+            self.assertEqual(self.server.request("PUT", base(organization), headers=self.admin)[0], 201)
+
+    def start_server(self, *budgets, options=(), prepare=None):
         given = [part for budget in budgets for part in ("--budget", budget)]
         self.server = Server(self.root / "data", "--jwks", str(self.root / "keys.json"), "--issuer", "i",
                              "--audience", "kedge", *given, *options, prepare=prepare)
         self.addCleanup(self.stop)
         self.admin = self.token("*", "root", role="admin")
         self.server.metrics_headers = self.admin
-        for organization in ("acme", "other"):
-            self.assertEqual(self.server.request("PUT", base(organization), headers=self.admin)[0], 201)
 
     def stop(self):
         for peer in self.peers:
@@ -107,6 +111,7 @@ class Budgets(unittest.TestCase):
             "user_tickets": 64, "organization_tickets": 1024,
             "user_connections": 256, "organization_connections": 1536,
             "user_held_bytes": 144 * MIB, "organization_held_bytes": 192 * MIB,
+            "organization_projects": 10000, "organization_stored_bytes": 65536 * MIB,
             "address_connections": 0, "stranger_connections": 1024})
         text = (pathlib.Path(__file__).resolve().parents[2] / "docs/explanation/bounds.md").read_text()
         told = {name: int(value) for name, value in re.findall(r"^\| `([a-z_]+)` \| ([0-9]+) \|", text, re.M)}
@@ -360,6 +365,52 @@ class Budgets(unittest.TestCase):
             raw.sendall(b" " * 5000)
             self.assertTrue(read_until(raw, b"\r\n\r\n").startswith(b"HTTP/1.1 "))
         self.assertLess(self.server.memory("VmHWM") - before, len(peers) * 40000)  # 32 KiB of them are the connection's
+
+    def test_an_organization_has_as_many_projects_as_its_budget(self):
+        self.start("organization_projects=3")
+        ann = self.token("acme", "ann")
+        create = lambda project: self.server.request("PUT", f"/v1/orgs/acme/projects/{project}", headers=ann)
+        self.assertEqual([create(name)[0] for name in ("q", "r")], [201, 201])
+        self.assertLessEqual(self.assert_refused(create("s"), "organization_projects", 3), 60)
+        self.assertEqual(create("r")[0], 200)
+        self.assertEqual(self.server.request("PUT", "/v1/orgs/other/projects/q",
+                                             headers=self.token("other", "ann"))[0], 201)
+
+    @unittest.skipIf(SLOWER > 1, "the library has a sanitizer, which Python has not")
+    def test_bytes_that_are_stored_are_counted_beyond_a_restart_and_edits_wait(self):
+        self.start("organization_stored_bytes=3000000")
+        ann = self.token("acme", "ann")
+        push = lambda client, text: self.server.request(
+            "POST", base("acme") + "/push", push_body(client, [put("n", text)]), ann)
+        count = 0
+        while True:
+            answer = push(f"c{count}", "".join(chr(33 + secrets.randbelow(90)) for _ in range(300000)).replace('"', "'"))
+            if answer[0] != 200:
+                break
+            count += 1
+        self.assert_refused(answer, "organization_stored_bytes", 3000000)
+        self.assertTrue(3 <= count <= 8, count)
+        self.assertEqual(self.server.request("POST", base("acme") + "/pull", pull_body("c0"), ann)[0], 200)
+        others = self.server.request("POST", base("other") + "/push", push_body("x", [put("n", 1)]),
+                                     self.token("other", "ann"))
+        self.assertEqual(others[0], 200)
+        # The next server knows, and a client of the organization keeps its edit until there is room.
+        open_client = lambda: Client(self.root / "client", self.server.port, "p", lambda: ann["Authorization"][7:], False)
+        refused = 'kedge_budget_refusals_total{budget="organization_stored_bytes"}'
+        self.assertEqual(self.server.stop(), 0)
+        self.start_server("organization_stored_bytes=3000000")
+        client = open_client()
+        client.put()
+        self.assertNotEqual(client.sync(3000), 0)
+        self.assertIn(b"organization_stored_bytes", client.error.message)
+        client.close()
+        self.assertEqual(self.server.metric(refused), 1)
+        self.assertEqual(self.server.stop(), 0)
+        self.start_server("organization_stored_bytes=30000000")
+        client = open_client()
+        client.check(client.sync())
+        client.close()
+        self.assertEqual(self.server.metric(refused), 0)
 
     @unittest.skipIf(SLOWER > 1, "the library has a sanitizer, which Python has not")
     def test_libkedge_waits_as_long_as_it_is_told_and_then_syncs(self):

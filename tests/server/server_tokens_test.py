@@ -64,8 +64,8 @@ class Client:
         self.check(self.library.kedge_mutate(self.db, b"kedge.put", args, ctypes.c_size_t(len(args)), None,
                                              ctypes.byref(self.error)))
 
-    def sync(self):
-        return self.library.kedge_sync(self.db, 20000 * SLOWER, ctypes.byref(self.error))
+    def sync(self, timeout_ms=20000):
+        return self.library.kedge_sync(self.db, timeout_ms * SLOWER, ctypes.byref(self.error))
 
     def close(self):
         self.check(self.library.kedge_close(self.db))

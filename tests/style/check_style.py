@@ -17,7 +17,7 @@ def stack(under, below, rooms):
     return {path: below + paths[:i] for i, path in enumerate(paths)}
 
 
-VERSIONED = ["backend/base", "backend/versioned/model", "backend/versioned/versions",
+VERSIONED = ["backend/base", "backend/versioned/model", "backend/versioned/usage", "backend/versioned/versions",
              "backend/versioned/state", "backend/versioned/index", "backend/versioned/commit",
              "backend/versioned/projects"]
 # Folder -> folders whose headers it may include (besides its own and <kedge/…>).
@@ -36,7 +36,7 @@ ARROWS = {
     "backend/sqlite": ["common", "backend/ports"],
     "backend/embedded": ["common", "backend/ports", "backend/sqlite"],
     **stack("backend", ["common", "mutate", "wire", "backend/ports"], [
-        "base", "versioned/model", "versioned/versions", "versioned/state", "versioned/index",
+        "base", "versioned/model", "versioned/usage", "versioned/versions", "versioned/state", "versioned/index",
         "versioned/commit", "versioned/projects"]),
     "backend/log": ["common", "backend/ports", "backend/base"],
     "backend/resource": ["common", "backend/ports", "backend/base"],

@@ -16,6 +16,7 @@
 #include "backend/versioned/state/cache.h"
 #include "backend/versioned/state/checkpoint.h"
 #include "backend/versioned/state/checkpoint_chunks.h"
+#include "backend/versioned/usage/usage.h"
 #include "backend/versioned/versions/blob.h"
 #include "backend/versioned/versions/history.h"
 #include "common/assert.h"
@@ -332,6 +333,16 @@ static void write_checkpoints(void *argument)
     kedge_state_close(state);
 }
 
+static void write_checkpoints_later(void *argument)
+{
+    kedge_state *state = argument;
+    kedge_state_retain(state);
+    kedge_usage_begin();
+    write_checkpoints(state);
+    kedge_usage_end(&state->project);
+    kedge_state_close(state);
+}
+
 /* Only one runs at a time for a project. Rows and checkpoints that become due meanwhile are written
  * at the next commit. */
 static void start_checkpoints(kedge_state *state)
@@ -342,8 +353,8 @@ static void start_checkpoints(kedge_state *state)
         !kedge_locks_begin_maintenance(locks, &state->project.ref))
         return;
     kedge_state_retain(state);
-    bool taken =
-        options->later != NULL && options->later(options->later_context, write_checkpoints, state);
+    bool taken = options->later != NULL &&
+                 options->later(options->later_context, write_checkpoints_later, state);
     if (!taken) write_checkpoints(state);
 }
 

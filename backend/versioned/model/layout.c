@@ -45,6 +45,16 @@ kedge_key kedge_key_project(kedge_bytes project)
     return format_key("Project#%.*s", SHOW(project));
 }
 
+kedge_key kedge_key_usage(kedge_bytes organization)
+{
+    return format_key("Usage#%.*s", SHOW(organization));
+}
+
+kedge_key kedge_key_stored(void)
+{
+    return format_key("Stored");
+}
+
 kedge_key kedge_key_partition(const kedge_project_ref *ref)
 {
     return format_key("Project#%.*s/%.*s", SHOW(ref->organization), SHOW(ref->project));
@@ -98,6 +108,11 @@ kedge_key kedge_key_repaired(kedge_bytes collection, const uint8_t hash[KEDGE_SH
     char hex[KEDGE_SHA256_HEX];
     kedge_hex_encode(hash, KEDGE_SHA256_SIZE, hex);
     return format_key(KEDGE_KEY_REPAIRED "%.*s#%s", SHOW(collection), hex);
+}
+
+kedge_key kedge_key_blobs_of_organization(kedge_bytes organization)
+{
+    return format_key("%.*s/", SHOW(organization));
 }
 
 kedge_key kedge_key_blobs(const kedge_project_ref *ref)

@@ -3,6 +3,7 @@
  *   entity               partition                  sort
  *   organization         Organizations#{2 digits}   {org}
  *   project of an org    Org#{org}                  Project#{project}
+ *   what an org stored   Usage#{org}                Stored
  *   project version      Project#{org}/{project}    ProjectVersion#pv_{12 digits}
  *   collection version   same                       Collection#{name}#cv_{12 digits}#{4 digits}
  *   mutation run         same                       Mutation#{client}#{16 digits, first id}
@@ -47,6 +48,8 @@ kedge_bytes kedge_key_bytes(const kedge_key *key);
 kedge_key kedge_key_organizations(uint32_t shard);
 kedge_key kedge_key_organization(kedge_bytes organization);
 kedge_key kedge_key_project(kedge_bytes project);
+kedge_key kedge_key_usage(kedge_bytes organization);
+kedge_key kedge_key_stored(void);
 kedge_key kedge_key_partition(const kedge_project_ref *ref);
 kedge_key kedge_key_version(int64_t number);
 kedge_key kedge_key_collection(kedge_bytes collection, int64_t number, uint32_t part);
@@ -60,7 +63,8 @@ kedge_key kedge_key_discarded(void);
 #define KEDGE_KEY_REPAIRED "Repaired#"
 kedge_key kedge_key_repaired(kedge_bytes collection, const uint8_t hash[KEDGE_SHA256_SIZE]);
 
-/* The common prefix of all blob keys of a project. */
+/* The common prefix of all blob keys of an organization; of a project. */
+kedge_key kedge_key_blobs_of_organization(kedge_bytes organization);
 kedge_key kedge_key_blobs(const kedge_project_ref *ref);
 kedge_key kedge_key_body(const kedge_project_ref *ref, kedge_bytes collection,
                          const uint8_t hash[KEDGE_SHA256_SIZE]);

@@ -1,0 +1,357 @@
+/* See usage.h: a table of organizations under one mutex, which is not held during calls of the
+ * ports. */
+#include "backend/versioned/usage/usage.h"
+
+#include "backend/base/background.h"
+#include "backend/base/pause.h"
+#include "backend/ports/deadline.h"
+#include "backend/ports/meter.h"
+#include "backend/versioned/model/layout.h"
+#include "common/error.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define TRIES_MAX 16
+#define BYTES     "bytes"
+#define ROWS      ((size_t)KEDGE_USAGE_SETS * KEDGE_USAGE_WAYS)
+
+typedef struct row {
+    char organization[KEDGE_LIMIT_NAME_BYTES + 1]; /* "": free */
+    bool read;                                     /* `stored` is known */
+    int64_t read_ms;                               /* monotonic: when it was looked at */
+    int64_t stored;                                /* in the record then */
+    int64_t added;                                 /* not in the record yet */
+    bool counted;
+    int64_t counted_ms;
+    int64_t projects;
+} row;
+
+struct kedge_usage {
+    const kedge_environment *environment;
+    pthread_mutex_t mutex;
+    row rows[ROWS];
+};
+
+kedge_status kedge_usage_new(const kedge_backend_options *options, kedge_usage **usage,
+                             kedge_error *error)
+{
+    *usage = NULL;
+    if (options->organization_projects < 0 || options->organization_stored_bytes < 0) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "budget-invalid",
+                          "the budgets of an organization are numbers from 0 on");
+    }
+    if (options->organization_projects == 0 && options->organization_stored_bytes == 0)
+        return KEDGE_OK;
+    kedge_usage *made = kedge_allocate(options->environment->allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->environment = options->environment;
+    pthread_mutex_init(&made->mutex, NULL);
+    *usage = made;
+    return KEDGE_OK;
+}
+
+/* ---- the table; with the mutex held ---- */
+
+/* The one of the set that was looked at least recently, and has nothing to add. */
+static row *find_free(row *set)
+{
+    row *found = NULL;
+    for (size_t i = 0; i < KEDGE_USAGE_WAYS; i++) {
+        if (set[i].organization[0] == '\0') return &set[i];
+        if (set[i].added == 0 && (found == NULL || set[i].read_ms < found->read_ms))
+            found = &set[i];
+    }
+    return found;
+}
+
+/* NULL: all that share its place have something to add, and nothing of it is remembered now. */
+static row *find(kedge_usage *usage, kedge_bytes organization)
+{
+    const kedge_project_ref ref = {.organization = organization};
+    size_t place = kedge_project_ref_hash(&ref) % KEDGE_USAGE_SETS;
+    row *set = &usage->rows[place * KEDGE_USAGE_WAYS];
+    for (size_t i = 0; i < KEDGE_USAGE_WAYS; i++)
+        if (kedge_bytes_equal_text(organization, set[i].organization)) return &set[i];
+    row *found = find_free(set);
+    if (found == NULL || organization.size > KEDGE_LIMIT_NAME_BYTES) return NULL;
+    *found = (row){.read = false};
+    memcpy(found->organization, organization.data, organization.size);
+    return found;
+}
+
+static int64_t now_ms(const kedge_usage *usage)
+{
+    return usage->environment->monotonic_ms(usage->environment->context);
+}
+
+/* ---- the record ---- */
+
+static kedge_status read_record(const kedge_project *project, const kedge_key *partition,
+                                bool *there, int64_t *bytes, kedge_error *error)
+{
+    kedge_key sort = kedge_key_stored();
+    const kedge_record_key key = {kedge_key_bytes(partition), kedge_key_bytes(&sort)};
+    const kedge_records *records = project->records;
+    kedge_record_set set = {0};
+    kedge_status status = records->vtable->get(records->self, &key, true, &set, error);
+    *there = status == KEDGE_OK;
+    *bytes = 0;
+    if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
+    if (status != KEDGE_OK) return status;
+    const kedge_attribute *stored = kedge_record_attribute(&set.records[0], BYTES);
+    if (stored != NULL && stored->type == KEDGE_ATTRIBUTE_NUMBER) *bytes = stored->number;
+    else status = kedge_record_damaged("the record of what an organization has stored", error);
+    kedge_record_set_free(&set);
+    return status;
+}
+
+kedge_status kedge_usage_read(const kedge_project *project, int64_t *bytes, kedge_error *error)
+{
+    bool there;
+    kedge_key partition = kedge_key_usage(project->ref.organization);
+    return read_record(project, &partition, &there, bytes, error);
+}
+
+/* Once; KEDGE_CONFLICT when somebody else was faster. */
+static kedge_status try_to_add(const kedge_project *project, int64_t more, int64_t *bytes,
+                               kedge_error *error)
+{
+    bool there;
+    int64_t before;
+    kedge_key partition = kedge_key_usage(project->ref.organization);
+    kedge_key sort = kedge_key_stored();
+    kedge_status status = read_record(project, &partition, &there, &before, error);
+    if (status != KEDGE_OK) return status;
+    *bytes = before + more < 0 ? 0 : before + more;
+    if (*bytes == before) return KEDGE_OK;
+    const kedge_attribute after = {BYTES, KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, *bytes};
+    const kedge_record_write write = {
+        .kind = *bytes == 0 ? KEDGE_WRITE_DELETE : KEDGE_WRITE_PUT,
+        .record = {{kedge_key_bytes(&partition), kedge_key_bytes(&sort)},
+                   &after,
+                   *bytes == 0 ? 0 : 1},
+        .condition = there ? KEDGE_IF_EQUAL : KEDGE_IF_ABSENT,
+        .expected = {BYTES, KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, before}};
+    return project->records->vtable->write(project->records->self, &write, error);
+}
+
+kedge_status kedge_usage_add(const kedge_project *project, int64_t more, int64_t *bytes,
+                             kedge_error *error)
+{
+    kedge_status status = KEDGE_CONFLICT;
+    for (uint32_t tries = 0; tries < TRIES_MAX && status == KEDGE_CONFLICT; tries++) {
+        if (tries > 0) kedge_backend_pause(project->backend, tries);
+        status = try_to_add(project, more, bytes, error);
+    }
+    if (status != KEDGE_CONFLICT) return status;
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable",
+                      "others have changed the record in %d tries", TRIES_MAX);
+}
+
+kedge_status kedge_usage_count_projects(const kedge_project *project, int64_t most, int64_t *count,
+                                        kedge_error *error)
+{
+    const kedge_records *records = project->records;
+    kedge_key partition = kedge_key_organization(project->ref.organization);
+    kedge_record_set set = {0};
+    kedge_key behind = {.size = 0};
+    int64_t counted = 0;
+    for (bool more = true; more && counted < most;) {
+        const kedge_records_query query = {.partition = kedge_key_bytes(&partition),
+                                           .after = kedge_key_bytes(&behind),
+                                           .limit = KEDGE_RECORDS_QUERY_MAX,
+                                           .consistent = true};
+        kedge_status status = records->vtable->query(records->self, &query, &set, error);
+        if (status != KEDGE_OK) return status;
+        counted += (int64_t)set.count;
+        more = set.more && set.count > 0;
+        if (more) {
+            kedge_bytes project_name;
+            kedge_bytes last = set.records[set.count - 1].key.sort;
+            if (kedge_key_read_project(last, &project_name)) behind = kedge_key_project(project_name);
+            else more = false;
+        }
+        kedge_record_set_free(&set);
+    }
+    *count = counted < most ? counted : most;
+    return KEDGE_OK;
+}
+
+/* ---- counting ---- */
+
+/* What the thread had put when it was last asked. */
+static _Thread_local uint64_t asked_at;
+
+static uint64_t put_so_far(void)
+{
+    return kedge_meter_of_thread().of[KEDGE_COST_BYTES_STORED];
+}
+
+void kedge_usage_begin(void)
+{
+    asked_at = put_so_far();
+}
+
+/* Adds what is waiting, and looks at the record. What may have been added and is added again
+ * counts twice: rarely, and to nobody's loss but of room. */
+static kedge_status add_waiting(const kedge_project *project, kedge_error *error)
+{
+    kedge_usage *usage = project->backend->usage;
+    int64_t stored = 0;
+    pthread_mutex_lock(&usage->mutex);
+    row *of = find(usage, project->ref.organization);
+    int64_t added = of == NULL ? 0 : of->added;
+    if (of != NULL) of->added = 0;
+    pthread_mutex_unlock(&usage->mutex);
+    uint64_t before = put_so_far();
+    kedge_deadline_begin_commit(); /* also when the thread's time is over */
+    kedge_status status = kedge_usage_add(project, added, &stored, error);
+    kedge_deadline_end_commit();
+    asked_at += put_so_far() - before; /* the record itself is nobody's */
+    pthread_mutex_lock(&usage->mutex);
+    of = find(usage, project->ref.organization);
+    if (of != NULL && status == KEDGE_OK) {
+        of->read = true;
+        of->stored = stored;
+        of->read_ms = now_ms(usage);
+    } else if (of != NULL) {
+        of->added += added;
+    }
+    pthread_mutex_unlock(&usage->mutex);
+    return status;
+}
+
+/* With the mutex held. */
+static bool is_old(const kedge_usage *usage, const row *of)
+{
+    return !of->read || now_ms(usage) - of->read_ms >= KEDGE_USAGE_MS;
+}
+
+void kedge_usage_end(const kedge_project *project)
+{
+    kedge_usage *usage = project->backend->usage;
+    uint64_t put = put_so_far();
+    int64_t more = (int64_t)(put - asked_at);
+    asked_at = put;
+    if (usage == NULL || project->backend->options.organization_stored_bytes == 0 || more == 0)
+        return;
+    pthread_mutex_lock(&usage->mutex);
+    row *of = find(usage, project->ref.organization);
+    if (of != NULL) of->added += more;
+    bool due = of != NULL && (of->added >= KEDGE_USAGE_BYTES || is_old(usage, of));
+    pthread_mutex_unlock(&usage->mutex);
+    kedge_error error = {0};
+    if (due && add_waiting(project, &error) != KEDGE_OK)
+        kedge_background_failed(project, KEDGE_BACKGROUND_USAGE, &error);
+}
+
+/* A store that does not take one is not asked to take the others. */
+static void add_all(kedge_backend *backend)
+{
+    kedge_usage *usage = backend->usage;
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < ROWS && status == KEDGE_OK; i++) {
+        kedge_error error = {0};
+        row this = usage->rows[i];
+        if (this.added == 0) continue;
+        const kedge_project_ref ref = {.organization = kedge_bytes_of(this.organization)};
+        kedge_project project = kedge_project_of(backend, &ref);
+        status = add_waiting(&project, &error);
+        if (status != KEDGE_OK) kedge_background_failed(&project, KEDGE_BACKGROUND_USAGE, &error);
+    }
+}
+
+void kedge_usage_close(kedge_backend *backend)
+{
+    kedge_usage *usage = backend->usage;
+    if (usage == NULL) return;
+    add_all(backend);
+    pthread_mutex_destroy(&usage->mutex);
+    kedge_release(backend->allocator, usage);
+    backend->usage = NULL;
+}
+
+/* ---- the bounds ---- */
+
+static kedge_status refuse(const char *budget, int64_t bound, kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_UNAVAILABLE, budget, "the budget %s is %lld, and used up",
+                      budget, (long long)bound);
+}
+
+const char *kedge_usage_exceeded(const kedge_backend *backend, const kedge_error *error,
+                                 int64_t *bound)
+{
+    if (strcmp(error->code, KEDGE_USAGE_PROJECTS) == 0) {
+        *bound = backend->options.organization_projects;
+        return KEDGE_USAGE_PROJECTS;
+    }
+    if (strcmp(error->code, KEDGE_USAGE_STORED) == 0) {
+        *bound = backend->options.organization_stored_bytes;
+        return KEDGE_USAGE_STORED;
+    }
+    return NULL;
+}
+
+/* What the table says; `*old`: the record is to be looked at. */
+static int64_t stored_now(kedge_usage *usage, kedge_bytes organization, bool *old)
+{
+    pthread_mutex_lock(&usage->mutex);
+    const row *of = find(usage, organization);
+    int64_t stored = of == NULL ? 0 : of->stored + of->added;
+    *old = of != NULL && is_old(usage, of);
+    pthread_mutex_unlock(&usage->mutex);
+    return stored;
+}
+
+kedge_status kedge_usage_check_stored(const kedge_project *project, kedge_error *error)
+{
+    kedge_usage *usage = project->backend->usage;
+    int64_t bound = project->backend->options.organization_stored_bytes;
+    bool old;
+    if (usage == NULL || bound == 0) return KEDGE_OK;
+    int64_t stored = stored_now(usage, project->ref.organization, &old);
+    if (old) {
+        kedge_status status = add_waiting(project, error);
+        if (status != KEDGE_OK) return status;
+        stored = stored_now(usage, project->ref.organization, &old);
+    }
+    return stored >= bound ? refuse(KEDGE_USAGE_STORED, bound, error) : KEDGE_OK;
+}
+
+kedge_status kedge_usage_check_projects(const kedge_project *project, kedge_error *error)
+{
+    kedge_usage *usage = project->backend->usage;
+    int64_t bound = project->backend->options.organization_projects;
+    int64_t projects = 0;
+    if (usage == NULL || bound == 0) return KEDGE_OK;
+    pthread_mutex_lock(&usage->mutex);
+    row *of = find(usage, project->ref.organization);
+    bool known = of != NULL && of->counted && now_ms(usage) - of->counted_ms < KEDGE_USAGE_MS;
+    if (known) projects = of->projects;
+    pthread_mutex_unlock(&usage->mutex);
+    if (!known) {
+        kedge_status status = kedge_usage_count_projects(project, bound, &projects, error);
+        if (status != KEDGE_OK) return status;
+        pthread_mutex_lock(&usage->mutex);
+        of = find(usage, project->ref.organization);
+        if (of != NULL) {
+            of->counted = true;
+            of->projects = projects;
+            of->counted_ms = now_ms(usage);
+        }
+        pthread_mutex_unlock(&usage->mutex);
+    }
+    return projects >= bound ? refuse(KEDGE_USAGE_PROJECTS, bound, error) : KEDGE_OK;
+}
+
+void kedge_usage_created(const kedge_project *project)
+{
+    kedge_usage *usage = project->backend->usage;
+    if (usage == NULL) return;
+    pthread_mutex_lock(&usage->mutex);
+    row *of = find(usage, project->ref.organization);
+    if (of != NULL) of->projects++;
+    pthread_mutex_unlock(&usage->mutex);
+}

@@ -1,0 +1,62 @@
+/* What an organization has: its projects, and the bytes that were stored for it; and the most that
+ * it may have.
+ *
+ *   Usage#{org}    Stored    bytes (number)
+ *
+ * A piece of work counts what its thread has put into the ports (backend/ports/meter.h; without a
+ * meter nothing is counted). The counts are collected in memory, and added to the record when they
+ * come to KEDGE_USAGE_BYTES or are KEDGE_USAGE_MS old. So a process that is killed forgets at most
+ * that much of each organization, and other processes learn of it as late. What is removed is not
+ * taken off, nor is what a tool writes counted: jobs/usage.h counts again what is there.
+ *
+ * Projects have no count of their own: their records are counted, at most every KEDGE_USAGE_MS.
+ *
+ * Any thread. Without bounds in the options of the backend nothing of this is done. */
+#ifndef KEDGE_BACKEND_USAGE_H
+#define KEDGE_BACKEND_USAGE_H
+
+#include "backend/base/project.h"
+
+#define KEDGE_USAGE_BYTES 1048576
+#define KEDGE_USAGE_MS    60000
+/* So many organizations are remembered at once: SETS times WAYS. */
+#define KEDGE_USAGE_SETS 1024
+#define KEDGE_USAGE_WAYS 4
+
+/* NULL when the backend has neither bound. */
+kedge_status kedge_usage_new(const kedge_backend_options *options, kedge_usage **usage,
+                             kedge_error *error);
+/* Adds what is not in the records yet. */
+void kedge_usage_close(kedge_backend *backend);
+
+/* From here on the thread works for the project's organization, until it says so of another one. */
+void kedge_usage_begin(void);
+/* Counts what the thread has put since its last call of either. A failure to add it to the record
+ * is reported as background work; the count is kept. */
+void kedge_usage_end(const kedge_project *project);
+
+/* KEDGE_UNAVAILABLE with the budget's name as the code when the project's organization may store
+ * nothing more. */
+kedge_status kedge_usage_check_stored(const kedge_project *project, kedge_error *error);
+/* The same when it may have no other project. As many as are created at once may be more. */
+kedge_status kedge_usage_check_projects(const kedge_project *project, kedge_error *error);
+/* The organization has one more. */
+void kedge_usage_created(const kedge_project *project);
+
+/* Which of the two budgets an error tells of, and its bound; NULL: neither. */
+const char *kedge_usage_exceeded(const kedge_backend *backend, const kedge_error *error,
+                                 int64_t *bound);
+
+/* ---- the record ---- */
+
+/* `*bytes` is 0 when there is no record. By a consistent read. */
+kedge_status kedge_usage_read(const kedge_project *project, int64_t *bytes, kedge_error *error);
+/* Adds to the record, not below 0, and tells what it has then. After KEDGE_UNAVAILABLE it may have
+ * been added. */
+kedge_status kedge_usage_add(const kedge_project *project, int64_t more, int64_t *bytes,
+                             kedge_error *error);
+/* Counts the organization's projects, to `most` at most. By consistent reads. */
+kedge_status kedge_usage_count_projects(const kedge_project *project, int64_t most, int64_t *count,
+                                        kedge_error *error);
+
+#endif

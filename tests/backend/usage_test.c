@@ -1,0 +1,143 @@
+/* What is stored by work for which no request waits is counted for the organization, too. */
+#include "tests/backend/queue_world.h"
+#include "tests/log/log_world.h"
+
+#include "backend/effects/make.h"
+#include "backend/ports/meter.h"
+#include "backend/versioned/usage/usage.h"
+#include "tests/support/project.h"
+
+#include <string.h>
+
+#define PLENTY (INT64_C(1) << 40)
+
+static kedge_meter *meter;
+
+static struct {
+    void (*run)(void *argument);
+    void *argument;
+} later;
+
+static bool take_later(void *context, void (*run)(void *argument), void *argument)
+{
+    (void)context;
+    if (later.run != NULL) return false;
+    later.run = run;
+    later.argument = argument;
+    return true;
+}
+
+static void tune(test_world *world, kedge_backend_options *options)
+{
+    (void)world;
+    options->records = kedge_meter_records(meter);
+    options->blobs = kedge_meter_blobs(meter);
+    options->organization_stored_bytes = PLENTY;
+    options->later = take_later;
+}
+
+static void measure(test_world *world)
+{
+    assert_int_equal(kedge_meter_new(world->environment.allocator, world->records, world->blobs,
+                                     (kedge_queue){0}, (kedge_stream){0}, &meter, NULL),
+                     KEDGE_OK);
+    memset(&later, 0, sizeof later);
+    world->tune = tune;
+    world_restart(world);
+}
+
+static int64_t put_so_far(void)
+{
+    return (int64_t)kedge_meter_totals(meter).of[KEDGE_COST_BYTES_STORED];
+}
+
+/* What the organization's record says once the backend has ended; its own bytes are not in it. */
+static int64_t recorded_at_the_end(test_world *world)
+{
+    int64_t bytes = -1;
+    world_restart(world);
+    assert_int_equal(kedge_usage_read(HANDLE(world->backend, &notes), &bytes, NULL), KEDGE_OK);
+    return bytes;
+}
+
+static void end(test_world *world)
+{
+    kedge_backend_free(world->backend);
+    kedge_meter_free(meter);
+    world->tune = NULL;
+    world->backend = world_new_backend(world);
+}
+
+/* The processor alone counts nothing: whoever calls it does. */
+static void test_checkpoints_that_are_written_later_are_counted(void **state)
+{
+    test_world *world = *state;
+    measure(world);
+    for (int i = 1; later.run == NULL; i++)
+        world_put(world, "c1", i, "item-00000001", i);
+    int64_t before = put_so_far();
+    later.run(later.argument);
+    int64_t written = put_so_far() - before;
+    assert_true(written > 0);
+    assert_in_range(recorded_at_the_end(world), written > 200 ? written - 200 : 1, written);
+    end(world);
+}
+
+static void test_a_push_that_a_consumer_decides_is_counted(void **state)
+{
+    queue_world *world = queue_world_new();
+    (void)state;
+    measure(world->base);
+    queue_world_restart(world);
+    queue_put_large(world, "a", 1, "n1", 100000);
+    int64_t before = put_so_far();
+    assert_int_equal(queue_drain(world), 1);
+    int64_t written = put_so_far() - before;
+    assert_true(written > 0);
+    assert_in_range(recorded_at_the_end(world->base), written / 2, written);
+    end(world->base);
+    queue_world_free(world);
+}
+
+static void test_a_snapshot_of_a_log_is_counted(void **state)
+{
+    test_world *world = *state;
+    measure(world);
+    const kedge_log *log = journal_new(world);
+    kedge_log_append_result asked;
+    const kedge_log_append_request put = {
+        .type = KEDGE_BYTES("kedge.put"),
+        .version = 1,
+        .body = KEDGE_BYTES("{\"collection\":\"items\",\"id\":\"k\",\"value\":1}"),
+        .expected = KEDGE_LOG_AT_END,
+        .since = -1};
+    assert_int_equal(kedge_log_append(log, &put, &asked, NULL), KEDGE_OK);
+    const kedge_log_append_request request = {.type = KEDGE_BYTES(KEDGE_LOG_SNAPSHOT),
+                                              .version = KEDGE_LOG_SYSTEM_VERSION,
+                                              .expected = KEDGE_LOG_AT_END,
+                                              .since = -1};
+    assert_int_equal(kedge_log_append(log, &request, &asked, NULL), KEDGE_OK);
+    int64_t before = put_so_far();
+    kedge_buffer progress = kedge_buffer_make(&kedge_allocator_default);
+    kedge_error error = {0};
+    bool complete = false;
+    for (int i = 0; i < 10 && !complete; i++) {
+        if (kedge_effects_make(NULL, log, &asked.at, &progress, &complete, &error) != KEDGE_OK)
+            fail_msg("%s: %s", error.code, error.message);
+    }
+    kedge_buffer_free(&progress);
+    int64_t written = put_so_far() - before;
+    assert_true(complete && written > 0);
+    assert_in_range(recorded_at_the_end(world), written > 200 ? written - 200 : 1, written);
+    end(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OVER_MEMORY(test_checkpoints_that_are_written_later_are_counted),
+        cmocka_unit_test(test_a_push_that_a_consumer_decides_is_counted),
+        OVER_MEMORY(test_a_snapshot_of_a_log_is_counted),
+    };
+    return cmocka_run_group_tests_name("what is stored by work behind", tests, NULL, NULL);
+}
