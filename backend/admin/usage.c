@@ -1,6 +1,6 @@
 /* What an organization has, as its budgets count it. */
-#include "backend/admin/verbs.h"
 #include "backend/jobs/usage.h"
+#include "backend/admin/verbs.h"
 #include "backend/versioned/usage/usage.h"
 #include "common/error.h"
 #include "common/json.h"

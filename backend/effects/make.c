@@ -64,7 +64,7 @@ static kedge_status make_of_project(const kedge_log *log, int64_t number, kedge_
 }
 
 static kedge_status make_piece(const kedge_log *log, const kedge_log_place *at,
-                                kedge_buffer *progress, bool *complete, kedge_error *error)
+                               kedge_buffer *progress, bool *complete, kedge_error *error)
 {
     bool of_project = false;
     kedge_fold_piece piece = {.number = -1};

@@ -113,9 +113,9 @@ static kedge_status count_projects(counting *work, kedge_error *error)
         kedge_buffer_append_bytes(&after, kedge_buffer_bytes(&work->last));
         status = kedge_buffer_status(&after, error);
         if (status == KEDGE_OK)
-            status = kedge_project_list(
-                work->project->backend, work->project->ref.organization, kedge_buffer_bytes(&after),
-                PROJECTS_PER_PAGE, count_project, work, &more, error);
+            status = kedge_project_list(work->project->backend, work->project->ref.organization,
+                                        kedge_buffer_bytes(&after), PROJECTS_PER_PAGE,
+                                        count_project, work, &more, error);
         kedge_buffer_free(&after);
     }
     return status;

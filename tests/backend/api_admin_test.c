@@ -60,6 +60,26 @@ static void test_all_organizations_are_listed_in_pages(void **state)
     assert_int_equal(run(folder, "organizations-all|--org|acme"), 2);
 }
 
+static void test_what_an_organization_has_is_told_and_counted_again(void **state)
+{
+    folder_world *folder = *state;
+    assert_int_equal(run(folder, "usage|acme"), 0);
+    assert_string_equal(folder->text,
+                        "{\"organization\":\"acme\",\"projects\":1,\"stored_bytes\":0}\n");
+    assert_int_equal(run(folder, "recount-usage|acme"), 0);
+    check_number(folder, "before", 0);
+    const char *stored = strstr(folder->text, "\"stored_bytes\":");
+    assert_non_null(stored);
+    int64_t bytes = atoll(stored + strlen("\"stored_bytes\":"));
+    assert_in_range(bytes, 500, 50000);
+    assert_int_equal(run(folder, "usage|acme"), 0);
+    check_number(folder, "stored_bytes", bytes);
+    assert_int_equal(run(folder, "usage|nobody"), 0);
+    check_number(folder, "projects", 0);
+    assert_int_equal(run(folder, "usage|no/name"), 1);
+    assert_int_equal(run(folder, "usage"), 2);
+}
+
 static void test_the_index_is_completed(void **state)
 {
     folder_world *folder = *state;
@@ -433,6 +453,7 @@ int main(int argc, char **argv)
         TEST(test_all_six_queries_are_answered_beside_a_server),
         TEST(test_projects_are_made_and_listed),
         TEST(test_all_organizations_are_listed_in_pages),
+        TEST(test_what_an_organization_has_is_told_and_counted_again),
         TEST(test_the_index_is_completed),
         TEST(test_a_version_is_forked_into_a_new_project),
         TEST(test_versions_are_rebased_onto_a_fork),

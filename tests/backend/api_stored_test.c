@@ -251,15 +251,14 @@ static void test_an_organization_has_as_many_projects_as_it_may(void **state)
     create(world, "p4", "{\"kind\":\"log\"}");
     assert_response_is(world, 429, "budget-exceeded");
     /* Of the log project nothing is there. */
-    assert_int_equal(api_ask(world, &ann, "GET", "/v1/orgs/acme/projects/p4/logs",
-                             kedge_bytes_of("")),
-                     404);
+    assert_int_equal(
+        api_ask(world, &ann, "GET", "/v1/orgs/acme/projects/p4/logs", kedge_bytes_of("")), 404);
     assert_int_equal(create(world, "p2", ""), 200); /* it is there */
     api_put(world, "c", 1, "items/k", "1");
     api_post_as(world, &root, "fork", "{\"version\":1,\"to\":\"forked\"}");
     assert_response_is(world, 429, "budget-exceeded");
-    assert_int_equal(
-        api_ask(world, &eve, "PUT", "/v1/orgs/evil/projects/p", kedge_bytes_of("")), 201);
+    assert_int_equal(api_ask(world, &eve, "PUT", "/v1/orgs/evil/projects/p", kedge_bytes_of("")),
+                     201);
     /* In a new process they are counted. */
     api_world_restart(world);
     create(world, "p4", "");

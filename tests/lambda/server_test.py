@@ -7,6 +7,7 @@ import gzip
 import json
 import pathlib
 import random
+import secrets
 import signal
 import sqlite3
 import subprocess
@@ -138,6 +139,23 @@ class Requests(LambdaCase):
         limits = Caller(self.start()).ask("GET", "/v1/limits").json
         self.assertEqual((limits["push_bytes"], limits["answer_bytes"]), (3000000, 4700000))
         self.assertEqual(limits["mode"], "direct")
+        self.assertEqual(limits["budgets"], {"organization_projects": 0, "organization_stored_bytes": 0})
+
+    def test_the_budgets_of_an_organization_are_those_of_the_store(self):
+        bounds = {"KEDGE_ORGANIZATION_PROJECTS": "2", "KEDGE_ORGANIZATION_STORED_BYTES": "2000000"}
+        function = self.start(**bounds)
+        self.assertEqual(Caller(function).ask("GET", "/v1/limits").json["budgets"],
+                         {"organization_projects": 2, "organization_stored_bytes": 2000000})
+        ann = self.project(function)
+        root = Caller(function, self.admin_token)
+        self.assertEqual([root.ask("PUT", f"/v1/orgs/acme/projects/p{i}").status for i in range(3)][1:], [429, 429])
+        push = lambda caller, i: caller.ask("POST", "/push", push_body("a", [put(f"n{i}", secrets.token_hex(400000))], i))
+        count = 0
+        while (answer := push(ann, count + 1)).status == 200:
+            count += 1
+        self.assertEqual((answer.status, answer.code), (429, "budget-exceeded"))
+        self.assertEqual(answer.headers["retry-after"], "60")
+        self.assertTrue(1 <= count <= 4, count)
 
     def test_a_token_is_needed_and_the_claims_of_the_gateway_are_not_trusted(self):
         function = self.start()
@@ -297,6 +315,8 @@ class Edges(LambdaCase):
                                  ({"KEDGE_ISSUER": ""}, "KEDGE_ISSUER"), ({"KEDGE_JWKS": "none.json"}, "none.json"),
                                  ({"KEDGE_JWKS": "{}"}, "JWKS"), ({"KEDGE_CADENCE": "x"}, "KEDGE_CADENCE"),
                                  ({"KEDGE_LOG_LEVEL": "x"}, "KEDGE_LOG_LEVEL"), ({"KEDGE_CLAIM_BYTES": "0"}, "KEDGE_CLAIM_BYTES"),
+                                 ({"KEDGE_ORGANIZATION_PROJECTS": "x"}, "KEDGE_ORGANIZATION_PROJECTS"),
+                                 ({"KEDGE_ORGANIZATION_STORED_BYTES": "-1"}, "KEDGE_ORGANIZATION_STORED_BYTES"),
                                  ({"KEDGE_TABLE": "t"}, "KEDGE_TABLE"), ({"KEDGE_MUTATORS": "none.so"}, "none.so"),
                                  ({"KEDGE_POLICY": "none.json"}, "none.json"), ({"KEDGE_POLICY": "{}"}, "KEDGE_POLICY")]:
             failed, error = self.start(**variables).invoke(http_event("GET", "/v1/health"))

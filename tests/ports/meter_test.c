@@ -18,6 +18,7 @@ typedef struct bench {
     kedge_queue queue;
     kedge_stream stream;
     kedge_cost before;
+    uint64_t stored; /* bytes, between the last two looks */
 } bench;
 
 static int setup(void **state)
@@ -59,7 +60,8 @@ static uint64_t spent(bench *self, kedge_cost_kind kind)
     kedge_cost rest = kedge_cost_minus(&now, &self->before);
     self->before = now;
     for (size_t i = 0; i < KEDGE_COST_KINDS; i++)
-        if (i != (size_t)kind) assert_int_equal(rest.of[i], 0);
+        if (i != (size_t)kind && i != KEDGE_COST_BYTES_STORED) assert_int_equal(rest.of[i], 0);
+    self->stored = rest.of[KEDGE_COST_BYTES_STORED];
     return rest.of[kind];
 }
 
@@ -135,6 +137,45 @@ static void a_condition_that_fails_costs_as_much_as_the_write(void **state)
     assert_int_equal(spent(self, KEDGE_COST_WRITE_UNITS), 1);
     assert_status(put(self, "a", 3000, KEDGE_IF_ABSENT), KEDGE_CONFLICT);
     assert_int_equal(spent(self, KEDGE_COST_WRITE_UNITS), 3);
+}
+
+/* Not what a condition refuses, a check or a delete. */
+static void what_is_put_is_counted_in_bytes(void **state)
+{
+    bench *self = *state;
+    const kedge_records *records = &self->records;
+    const kedge_blobs *blobs = &self->blobs;
+    const kedge_attribute attribute = {"b", KEDGE_ATTRIBUTE_BINARY, {filler, 100 - OVERHEAD}, 0};
+    kedge_record_write writes[3];
+    for (size_t i = 0; i < 3; i++) {
+        writes[i] = (kedge_record_write){
+            .kind = KEDGE_WRITE_PUT, .record = {{KEDGE_BYTES("p"), {&"abc"[i], 1}}, &attribute, 1}};
+    }
+    assert_ok(records->vtable->write(records->self, writes, NULL));
+    spent(self, KEDGE_COST_WRITE_UNITS);
+    assert_int_equal(self->stored, 100);
+    writes[0].condition = KEDGE_IF_ABSENT;
+    assert_status(records->vtable->write(records->self, writes, NULL), KEDGE_CONFLICT);
+    spent(self, KEDGE_COST_WRITE_UNITS);
+    assert_int_equal(self->stored, 0);
+    writes[0] = (kedge_record_write){.kind = KEDGE_WRITE_DELETE, .record = writes[0].record};
+    writes[0].record.attribute_count = 0;
+    assert_ok(records->vtable->transact(records->self, writes, 3, NULL));
+    spent(self, KEDGE_COST_WRITE_UNITS);
+    assert_int_equal(self->stored, 200);
+    assert_ok(records->vtable->put_many(records->self, writes + 1, 2, NULL));
+    spent(self, KEDGE_COST_WRITE_UNITS);
+    assert_int_equal(self->stored, 200);
+    const kedge_bytes bytes = {filler, 300};
+    const kedge_blob_tag tag = {KEDGE_BYTES("t"), KEDGE_BYTES("v")};
+    kedge_cost before = kedge_meter_of_thread();
+    assert_ok(blobs->vtable->put_if_absent(blobs->self, KEDGE_BYTES("x"), bytes, NULL));
+    assert_ok(blobs->vtable->put_tagged(blobs->self, KEDGE_BYTES("y"), bytes, &tag, NULL));
+    assert_status(blobs->vtable->put_if_absent(blobs->self, KEDGE_BYTES("x"), bytes, NULL),
+                  KEDGE_CONFLICT);
+    kedge_cost after = kedge_meter_of_thread();
+    kedge_cost took = kedge_cost_minus(&after, &before);
+    assert_int_equal(took.of[KEDGE_COST_BYTES_STORED], 600);
 }
 
 static void a_call_that_is_refused_costs_nothing(void **state)
@@ -256,6 +297,7 @@ static void each_part_of_a_large_blob_is_a_request(void **state)
     assert_int_equal(one.of[KEDGE_COST_BLOB_PUTS], 1);
     assert_int_equal(one.of[KEDGE_COST_BLOB_GETS], 0);
     assert_int_equal(one.of[KEDGE_COST_BLOB_BYTES_PUT], 16777215);
+    assert_int_equal(one.of[KEDGE_COST_BYTES_STORED], 16777215);
     assert_ok(blobs->vtable->put_if_absent(blobs->self, KEDGE_BYTES("b"),
                                            (kedge_bytes){filler, 16777217}, NULL));
     kedge_cost then = kedge_meter_of_thread();
@@ -372,6 +414,7 @@ int main(void)
         METER(an_item_has_the_bytes_of_its_names_texts_and_digits),
         METER(a_write_costs_a_unit_for_each_kilobyte_that_it_begins),
         METER(a_condition_that_fails_costs_as_much_as_the_write),
+        METER(what_is_put_is_counted_in_bytes),
         METER(a_call_that_is_refused_costs_nothing),
         METER(a_transaction_costs_twice_unless_it_is_one_write),
         METER(many_puts_cost_as_much_as_single_ones),

@@ -100,8 +100,10 @@ static kedge_status read_record(const kedge_project *project, const kedge_key *p
     if (status == KEDGE_NOT_FOUND) return KEDGE_OK;
     if (status != KEDGE_OK) return status;
     const kedge_attribute *stored = kedge_record_attribute(&set.records[0], BYTES);
-    if (stored != NULL && stored->type == KEDGE_ATTRIBUTE_NUMBER) *bytes = stored->number;
-    else status = kedge_record_damaged("the record of what an organization has stored", error);
+    if (stored != NULL && stored->type == KEDGE_ATTRIBUTE_NUMBER)
+        *bytes = stored->number;
+    else
+        status = kedge_record_damaged("the record of what an organization has stored", error);
     kedge_record_set_free(&set);
     return status;
 }
@@ -169,8 +171,10 @@ kedge_status kedge_usage_count_projects(const kedge_project *project, int64_t mo
         if (more) {
             kedge_bytes project_name;
             kedge_bytes last = set.records[set.count - 1].key.sort;
-            if (kedge_key_read_project(last, &project_name)) behind = kedge_key_project(project_name);
-            else more = false;
+            if (kedge_key_read_project(last, &project_name))
+                behind = kedge_key_project(project_name);
+            else
+                more = false;
         }
         kedge_record_set_free(&set);
     }
