@@ -190,12 +190,11 @@ static void test_the_count_outlives_its_process_and_is_known_to_others(void **st
 {
     api_world *world = bounded(0, 3 * MIB);
     for (int id = 1; id <= 4; id++)
-        push_large(world, id, 64 * KIB);
-    int64_t first = recorded(world, "acme");
-    assert_in_range(first, 0, 64 * KIB); /* the rest waits in memory */
+        push_large(world, id, 6 * KIB);
+    int64_t first = recorded(world, "acme"); /* the rest waits in memory */
     api_world_restart(world);
     int64_t whole = recorded(world, "acme");
-    assert_in_range(whole, 4 * 96 * KIB, 4 * 112 * KIB);
+    assert_in_range(whole, first + 3 * 6 * KIB, 4 * 16 * KIB);
     /* Another process has stored as much as may be: it is seen when the count is old. */
     push_large(world, 5, 8);
     assert_response_is(world, 200, "");

@@ -7,6 +7,9 @@
 #include "backend/versioned/usage/usage.h"
 #include "tests/support/project.h"
 
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PLENTY (INT64_C(1) << 40)
@@ -132,12 +135,65 @@ static void test_a_snapshot_of_a_log_is_counted(void **state)
     end(world);
 }
 
+/* ---- threads ---- */
+
+#define THREADS 4
+#define PUTS    300
+
+typedef struct putter {
+    test_world *world;
+    int number;
+} putter;
+
+/* Puts records of its own, and counts each. */
+static void *put_and_count(void *argument)
+{
+    const putter *self = argument;
+    const kedge_records records = kedge_meter_records(meter);
+    static char filler[2000];
+    for (int i = 0; i < PUTS; i++) {
+        char sort[32];
+        snprintf(sort, sizeof sort, "%d.%d", self->number, i);
+        const kedge_attribute bytes = {"b", KEDGE_ATTRIBUTE_BINARY, {filler, sizeof filler}, 0};
+        const kedge_record_write write = {
+            .kind = KEDGE_WRITE_PUT,
+            .record = {{KEDGE_BYTES("Elsewhere"), kedge_bytes_of(sort)}, &bytes, 1}};
+        kedge_usage_begin();
+        if (records.vtable->write(records.self, &write, NULL) != KEDGE_OK) abort();
+        kedge_usage_end(HANDLE(self->world->backend, &notes));
+    }
+    return NULL;
+}
+
+/* Each byte is counted once, however many add at once. */
+static void test_what_several_threads_store_is_counted_once(void **state)
+{
+    test_world *world = *state;
+    pthread_t threads[THREADS];
+    putter putters[THREADS];
+    measure(world);
+    int64_t before = put_so_far();
+    for (int i = 0; i < THREADS; i++) {
+        putters[i] = (putter){world, i};
+        assert_int_equal(pthread_create(&threads[i], NULL, put_and_count, &putters[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    int64_t written = put_so_far() - before; /* with the record of the count itself */
+    int64_t wanted = (int64_t)THREADS * PUTS * 2000;
+    int64_t recorded = recorded_at_the_end(world);
+    assert_in_range(recorded, wanted, wanted + THREADS * PUTS * 30);
+    assert_true(recorded <= written);
+    end(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         OVER_MEMORY(test_checkpoints_that_are_written_later_are_counted),
         cmocka_unit_test(test_a_push_that_a_consumer_decides_is_counted),
         OVER_MEMORY(test_a_snapshot_of_a_log_is_counted),
+        OVER_MEMORY(test_what_several_threads_store_is_counted_once),
     };
     return cmocka_run_group_tests_name("what is stored by work behind", tests, NULL, NULL);
 }

@@ -405,12 +405,12 @@ class Permissions(unittest.TestCase):
 
         def tend(project, command, *arguments, **variables):
             done.add(command)
-            of_all = command in ("projects", "organizations", "organizations-all", "dead-letters", "redrive", "redrive-all")
+            of_all = command in ("projects", "organizations", "organizations-all", "usage", "recount-usage", "dead-letters", "redrive", "redrive-all")
             place = [] if of_all else ["--org", "acme"]
             place += [] if of_all or "resource" in command else ["--project", project]
             return self.admin({**role.environment(), **variables}, *place, command, *arguments)
 
-        for line in ("create-project", "projects acme", "organizations tended", "organizations-all", "versions", "version 20",
+        for line in ("create-project", "projects acme", "organizations tended", "organizations-all", "usage acme", "recount-usage acme", "versions", "version 20",
                      "items notes", "item notes large", "mutation a 1", "latest-mutation a", "index", "checkpoint",
                      "fork twin", "verify", "dead-letters", *self.resource_commands()):
             tend("tended", *line.split())

@@ -21,7 +21,8 @@ typedef struct row {
     bool read;                                     /* `stored` is known */
     int64_t read_ms;                               /* monotonic: when it was looked at */
     int64_t stored;                                /* in the record then */
-    int64_t added;                                 /* not in the record yet */
+    int64_t waiting;                               /* not in the record yet */
+    int64_t adding;                                /* on the way to it, by one thread */
     bool counted;
     int64_t counted_ms;
     int64_t projects;
@@ -59,7 +60,8 @@ static row *find_free(row *set)
     row *found = NULL;
     for (size_t i = 0; i < KEDGE_USAGE_WAYS; i++) {
         if (set[i].organization[0] == '\0') return &set[i];
-        if (set[i].added == 0 && (found == NULL || set[i].read_ms < found->read_ms))
+        if (set[i].waiting + set[i].adding == 0 &&
+            (found == NULL || set[i].read_ms < found->read_ms))
             found = &set[i];
     }
     return found;
@@ -129,10 +131,8 @@ static kedge_status try_to_add(const kedge_project *project, int64_t more, int64
     if (*bytes == before) return KEDGE_OK;
     const kedge_attribute after = {BYTES, KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, *bytes};
     const kedge_record_write write = {
-        .kind = *bytes == 0 ? KEDGE_WRITE_DELETE : KEDGE_WRITE_PUT,
-        .record = {{kedge_key_bytes(&partition), kedge_key_bytes(&sort)},
-                   &after,
-                   *bytes == 0 ? 0 : 1},
+        .kind = KEDGE_WRITE_PUT,
+        .record = {{kedge_key_bytes(&partition), kedge_key_bytes(&sort)}, &after, 1},
         .condition = there ? KEDGE_IF_EQUAL : KEDGE_IF_ABSENT,
         .expected = {BYTES, KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, before}};
     return project->records->vtable->write(project->records->self, &write, error);
@@ -197,30 +197,36 @@ void kedge_usage_begin(void)
     asked_at = put_so_far();
 }
 
-/* Adds what is waiting, and looks at the record. What may have been added and is added again
- * counts twice: rarely, and to nobody's loss but of room. */
+/* Adds what is waiting, unless another thread adds just now, and looks at the record. What may have
+ * been added and is added again counts twice: rarely, and to nobody's loss but of room. */
 static kedge_status add_waiting(const kedge_project *project, kedge_error *error)
 {
     kedge_usage *usage = project->backend->usage;
     int64_t stored = 0;
     pthread_mutex_lock(&usage->mutex);
     row *of = find(usage, project->ref.organization);
-    int64_t added = of == NULL ? 0 : of->added;
-    if (of != NULL) of->added = 0;
+    bool adds = of != NULL && of->adding == 0;
+    int64_t more = adds ? of->waiting : 0;
+    if (adds) {
+        of->adding = more;
+        of->waiting = 0;
+    }
     pthread_mutex_unlock(&usage->mutex);
     uint64_t before = put_so_far();
     kedge_deadline_begin_commit(); /* also when the thread's time is over */
-    kedge_status status = kedge_usage_add(project, added, &stored, error);
+    kedge_status status = kedge_usage_add(project, more, &stored, error);
     kedge_deadline_end_commit();
     asked_at += put_so_far() - before; /* the record itself is nobody's */
     pthread_mutex_lock(&usage->mutex);
     of = find(usage, project->ref.organization);
-    if (of != NULL && status == KEDGE_OK) {
+    if (of != NULL && status == KEDGE_OK && (adds || !of->read)) { /* not older than the other's */
         of->read = true;
         of->stored = stored;
         of->read_ms = now_ms(usage);
-    } else if (of != NULL) {
-        of->added += added;
+    }
+    if (of != NULL && more > 0) {
+        of->adding = 0;
+        if (status != KEDGE_OK) of->waiting += more;
     }
     pthread_mutex_unlock(&usage->mutex);
     return status;
@@ -242,8 +248,9 @@ void kedge_usage_end(const kedge_project *project)
         return;
     pthread_mutex_lock(&usage->mutex);
     row *of = find(usage, project->ref.organization);
-    if (of != NULL) of->added += more;
-    bool due = of != NULL && (of->added >= KEDGE_USAGE_BYTES || is_old(usage, of));
+    if (of != NULL) of->waiting += more;
+    bool due =
+        of != NULL && of->adding == 0 && (of->waiting >= KEDGE_USAGE_BYTES || is_old(usage, of));
     pthread_mutex_unlock(&usage->mutex);
     kedge_error error = {0};
     if (due && add_waiting(project, &error) != KEDGE_OK)
@@ -258,7 +265,7 @@ static void add_all(kedge_backend *backend)
     for (size_t i = 0; i < ROWS && status == KEDGE_OK; i++) {
         kedge_error error = {0};
         row this = usage->rows[i];
-        if (this.added == 0) continue;
+        if (this.waiting == 0) continue;
         const kedge_project_ref ref = {.organization = kedge_bytes_of(this.organization)};
         kedge_project project = kedge_project_of(backend, &ref);
         status = add_waiting(&project, &error);
@@ -303,7 +310,7 @@ static int64_t stored_now(kedge_usage *usage, kedge_bytes organization, bool *ol
 {
     pthread_mutex_lock(&usage->mutex);
     const row *of = find(usage, organization);
-    int64_t stored = of == NULL ? 0 : of->stored + of->added;
+    int64_t stored = of == NULL ? 0 : of->stored + of->waiting + of->adding;
     *old = of != NULL && is_old(usage, of);
     pthread_mutex_unlock(&usage->mutex);
     return stored;

@@ -17,7 +17,7 @@
 
 #include "backend/base/project.h"
 
-#define KEDGE_USAGE_BYTES 1048576
+#define KEDGE_USAGE_BYTES 65536
 #define KEDGE_USAGE_MS    60000
 /* So many organizations are remembered at once: SETS times WAYS. */
 #define KEDGE_USAGE_SETS 1024
