@@ -70,7 +70,7 @@ static const api_route routes[] = {
     {"GET", PROJECT "/snapshot", kedge_api_snapshot, EITHER, 0},
     {"POST", PROJECT "/snapshot", kedge_api_snapshot_make, EITHER, ADMINISTERS | STORES},
     {"GET", PROJECT "/collections/{c}/bodies/{h}", kedge_api_item_body, EITHER, 0},
-    {"POST", PROJECT "/clients/{l}/retire", kedge_api_retire, EITHER, 0},
+    {"POST", PROJECT "/clients/{l}/retire", kedge_api_retire, EITHER, STORES},
     {"GET", PROJECT "/clients/{l}/mutations", kedge_api_mutations, EITHER, 0},
     {"GET", PROJECT "/clients/{l}/mutations/{n}", kedge_api_mutation, EITHER, 0},
     {"GET", PROJECT "/logs", kedge_api_log_list, EITHER, 0},
