@@ -62,6 +62,8 @@ typedef struct ckedge_rows {
     bool closed; /* which another thread may have set */
 } ckedge_rows;
 
+#define CKEDGE_ROW_HEAD (2 * sizeof(size_t))
+
 static inline void ckedge_rows_close(ckedge_rows *rows)
 {
     __atomic_store_n(&rows->closed, true, __ATOMIC_RELEASE);
@@ -74,31 +76,37 @@ static inline bool ckedge_rows_take(ckedge_rows *rows, ckedge_row *row)
     const char *from = rows->bytes + rows->at;
     memcpy(&row->id_size, from, sizeof row->id_size);
     memcpy(&row->value_size, from + sizeof row->id_size, sizeof row->value_size);
-    row->id = from + sizeof row->id_size + sizeof row->value_size;
+    row->id = from + CKEDGE_ROW_HEAD;
     row->value = row->id + row->id_size;
     rows->at = (size_t)(row->value + row->value_size - rows->bytes);
     return true;
 }
 
-/* Moves `next` behind the others. False: it has no room. */
-static inline bool ckedge_rows_add(ckedge_rows *rows)
+/* How much room `next` takes. */
+static inline size_t ckedge_rows_needed(const ckedge_rows *rows)
+{
+    return CKEDGE_ROW_HEAD + rows->next.id_size + rows->next.value_size;
+}
+
+/* Moves `next` behind the others, which take at most `most` bytes with it. False: it has no
+ * room. */
+static inline bool ckedge_rows_add(ckedge_rows *rows, size_t most)
 {
     const ckedge_row *next = &rows->next;
-    const size_t head = sizeof next->id_size + sizeof next->value_size;
-    rows->waits = head + next->id_size + next->value_size > rows->room - rows->used;
+    rows->waits = ckedge_rows_needed(rows) > most - rows->used;
     if (rows->waits) return false;
     char *to = rows->bytes + rows->used;
     memcpy(to, &next->id_size, sizeof next->id_size);
     memcpy(to + sizeof next->id_size, &next->value_size, sizeof next->value_size);
-    memcpy(to + head, next->id, next->id_size);
-    memcpy(to + head + next->id_size, next->value, next->value_size);
-    rows->used += head + next->id_size + next->value_size;
+    memcpy(to + CKEDGE_ROW_HEAD, next->id, next->id_size);
+    memcpy(to + CKEDGE_ROW_HEAD + next->id_size, next->value, next->value_size);
+    rows->used += ckedge_rows_needed(rows);
     return true;
 }
 
-/* Reads rows in place of those that were read before, and takes the first. One that is larger than
- * the room stands alone, where kedge_scan_next has given it. */
-static inline kedge_status ckedge_rows_read(ckedge_rows *rows, kedge_scan *scan, ckedge_row *row,
+/* Reads rows of at most `most` bytes in place of those that were read before. When it has read none
+ * and `next` waits, that one is larger. */
+static inline kedge_status ckedge_rows_read(ckedge_rows *rows, kedge_scan *scan, size_t most,
                                             kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
@@ -108,17 +116,10 @@ static inline kedge_status ckedge_rows_read(ckedge_rows *rows, kedge_scan *scan,
         if (!rows->waits)
             status = kedge_scan_next(scan, &next->id, &next->id_size, &next->value,
                                      &next->value_size, error);
-        if (status == KEDGE_OK && !ckedge_rows_add(rows)) break;
+        if (status == KEDGE_OK && !ckedge_rows_add(rows, most)) break;
     }
-    if (status != KEDGE_OK && status != KEDGE_DONE) {
-        rows->used = 0;
-        return status;
-    }
-    if (ckedge_rows_take(rows, row)) return KEDGE_OK;
-    if (status == KEDGE_DONE) return status;
-    rows->waits = false;
-    *row = *next;
-    return KEDGE_OK;
+    if (status != KEDGE_OK && status != KEDGE_DONE) rows->used = 0;
+    return status;
 }
 
 #endif

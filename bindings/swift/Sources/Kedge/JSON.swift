@@ -122,15 +122,19 @@ func encoded<Value: Encodable, Result>(
     }
 }
 
-/// A value of what C gives, without a copy of the text.
+/// A value of what C gives. Its text is copied, unless it `stays` where it is until the app's type
+/// is decoded.
 @inlinable
 func decoded<Value: Decodable>(
-    _ kind: Value.Type, _ pointer: UnsafePointer<CChar>, _ size: Int
+    _ kind: Value.Type, _ pointer: UnsafePointer<CChar>, _ size: Int, stays: Bool = true
 ) throws -> Value {
     // The types are the same. A cast with `as` would look for that once more, which takes longer
     // than all the rest of a row.
     if kind == RawJSON.self { return unsafeBitCast(RawJSON(text(pointer, size)), to: Value.self) }
     let bytes = UnsafeMutableRawPointer(mutating: UnsafeRawPointer(pointer))
-    return try JSONDecoder().decode(
-        kind, from: Data(bytesNoCopy: bytes, count: size, deallocator: .none))
+    let data =
+        stays
+        ? Data(bytesNoCopy: bytes, count: size, deallocator: .none)
+        : Data(bytes: bytes, count: size)
+    return try JSONDecoder().decode(kind, from: data)
 }

@@ -3,7 +3,7 @@
 import CKedge
 import Foundation
 
-/// A row that is still in memory of C or of ScanRows.
+/// A row in the memory of ScanRows, until that reads others.
 @usableFromInline
 struct BorrowedRow {
     @usableFromInline let id: UnsafePointer<CChar>
@@ -11,24 +11,37 @@ struct BorrowedRow {
     @usableFromInline let value: UnsafePointer<CChar>
     @usableFromInline let valueSize: Int
 
-    /// The row as the app gets it.
+    @inlinable
+    var idBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: id, count: idSize) }
+
+    @inlinable
+    var jsonBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: value, count: valueSize) }
+
+    /// The row as the app gets it. Its type may read on in the scan while it is decoded, and the
+    /// next rows would be where this one was.
     @inlinable
     func item<Item: Decodable>(_ kind: Item.Type) throws -> (id: String, value: Item) {
-        (text(id, idSize), try decoded(kind, value, valueSize))
+        (text(id, idSize), try decoded(kind, value, valueSize, stays: false))
     }
 }
 
-/// Rows that were read, under a lock of their own.
+/// Rows that were read, under a lock of their own. Functions of the app run under it, which may use
+/// the scan: the thread that has the lock may take it once more.
 @usableFromInline
 final class ScanRows: @unchecked Sendable {
     private static let firstBytes = 512  // who looks at one row does not wait for many
     private static let mostBytes = 32768
 
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let rows = UnsafeMutablePointer<ckedge_rows>.allocate(capacity: 1)
+    private var readBytes = 0  // of the rows that are read together
 
     init() {
-        pthread_mutex_init(mutex, nil)
+        var recursive = pthread_mutexattr_t()
+        pthread_mutexattr_init(&recursive)
+        pthread_mutexattr_settype(&recursive, Int32(PTHREAD_MUTEX_RECURSIVE))
+        pthread_mutex_init(mutex, &recursive)
+        pthread_mutexattr_destroy(&recursive)
         rows.initialize(to: ckedge_rows())
     }
 
@@ -51,23 +64,34 @@ final class ScanRows: @unchecked Sendable {
     /// The next of the rows that were read, until others are; nil: there is none, or this may not
     /// give it.
     @usableFromInline
-    func take() -> BorrowedRow? {
+    func take() -> BorrowedRow? { Here.isInMutator ? nil : takeAnother() }
+
+    /// The same for a thread that was not in a mutator when it took the row before.
+    @usableFromInline
+    func takeAnother() -> BorrowedRow? {
         var row = ckedge_row()
-        guard !Here.isInMutator, ckedge_rows_take(rows, &row) else { return nil }
-        return BorrowedRow(row)
+        return ckedge_rows_take(rows, &row) ? BorrowedRow(row) : nil
     }
 
     /// Reads more rows, and gives the first; nil: there is none. A row that is too large to stand
-    /// among others is borrowed from the scan.
+    /// among others is read alone.
     func read(_ scan: OpaquePointer) throws -> BorrowedRow? {
-        if rows.pointee.room < Self.mostBytes {
-            let room = rows.pointee.room
-            rows.pointee.bytes?.deallocate()
-            rows.pointee.room = room == 0 ? Self.firstBytes : min(4 * room, Self.mostBytes)
-            rows.pointee.bytes = .allocate(capacity: rows.pointee.room)
+        readBytes = readBytes == 0 ? Self.firstBytes : min(4 * readBytes, Self.mostBytes)
+        makeRoom(readBytes)
+        try call { ckedge_rows_read(rows, scan, readBytes, $0) }
+        if rows.pointee.used == 0 && rows.pointee.waits {
+            makeRoom(ckedge_rows_needed(rows))
+            ckedge_rows_add(rows, rows.pointee.room)
         }
-        var row = ckedge_row()
-        return try call { ckedge_rows_read(rows, scan, &row, $0) } ? BorrowedRow(row) : nil
+        return takeAnother()
+    }
+
+    /// Makes room for rows of `size` bytes, while there are none.
+    private func makeRoom(_ size: Int) {
+        guard rows.pointee.room < size else { return }
+        rows.pointee.bytes?.deallocate()
+        rows.pointee.bytes = .allocate(capacity: size)
+        rows.pointee.room = size
     }
 }
 

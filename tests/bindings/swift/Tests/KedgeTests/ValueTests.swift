@@ -72,6 +72,12 @@ final class ValueTests: Case {
             let found = try db.scan("notes", limit: Int64(limit), as: Note.self).all()
             XCTAssertEqual(found.map(\.id), Array(put.keys.sorted().prefix(limit)))
             for item in found { XCTAssertEqual(item.value.text, put[item.id]) }
+            var each: [String] = []
+            try db.scan("notes", limit: Int64(limit), as: Note.self).forEach { item in
+                each.append(item.id)
+                XCTAssertEqual(item.value.text, put[item.id])
+            }
+            XCTAssertEqual(each, found.map(\.id))
         }
     }
 
