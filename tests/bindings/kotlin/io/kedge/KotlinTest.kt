@@ -23,19 +23,23 @@ import kotlin.time.Duration.Companion.seconds
 import kotlin.time.measureTime
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.cancel
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.flow.take
 import kotlinx.coroutines.flow.toList
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withContext
 import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.SerializationException
 import org.junit.jupiter.api.Assertions.assertEquals
 import org.junit.jupiter.api.Assertions.assertInstanceOf
+import org.junit.jupiter.api.Assertions.assertNotSame
 import org.junit.jupiter.api.Assertions.assertNull
+import org.junit.jupiter.api.Assertions.assertSame
 import org.junit.jupiter.api.Assertions.assertThrows
 import org.junit.jupiter.api.Assertions.assertTrue
 import org.junit.jupiter.api.Test
@@ -95,6 +99,28 @@ class KotlinTest {
         val first = db.useScanJson("notes", ScanOptions().descending()) { it.first() }
         assertEquals(Entry("3", """{"stars":2,"text":"hi"}"""), first)
         assertEquals(0, db.java.openCount())
+    }
+
+    @Test
+    fun `a block runs on the dispatcher, on the thread of a caller who is there`() = with { db ->
+        val here = Thread.currentThread()
+        assertNotSame(here, db.blocking { Thread.currentThread() })
+        withContext(db.dispatcher) {
+            assertSame(Thread.currentThread(), db.blocking { Thread.currentThread() })
+        }
+    }
+
+    @Test
+    fun `a call of who was cancelled does nothing`() = with { db ->
+        for (caller in listOf(db.dispatcher, Dispatchers.Default)) {
+            val call = launch(caller) {
+                cancel()
+                db.put("notes", "1", Note("never"))
+            }
+            call.join()
+            assertTrue(call.isCancelled)
+            assertNull(db.find<Note>("notes", "1"))
+        }
     }
 
     @Test

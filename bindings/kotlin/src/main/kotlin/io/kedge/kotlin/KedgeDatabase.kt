@@ -14,6 +14,7 @@ import io.kedge.Stats
 import io.kedge.SyncStatus
 import io.kedge.UndoResult
 import io.kedge.UndoState
+import kotlin.coroutines.ContinuationInterceptor
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
@@ -25,6 +26,8 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.async
 import kotlinx.coroutines.cancel
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.buffer
 import kotlinx.coroutines.flow.flow
@@ -82,9 +85,18 @@ public class KedgeDatabase(
         scope.cancel()
     }
 
-    /** Calls functions of the Java API on the dispatcher. All of them run on one thread. */
-    public suspend fun <T> blocking(function: Database.() -> T): T =
-        withContext(dispatcher) { java.function() }
+    /**
+     * Calls functions of the Java API on the dispatcher. All of them run on one thread: that of the
+     * caller, when he is on the dispatcher already.
+     */
+    public suspend fun <T> blocking(function: Database.() -> T): T {
+        val context = currentCoroutineContext()
+        if (context[ContinuationInterceptor] !== dispatcher) {
+            return withContext(dispatcher) { java.function() }
+        }
+        context.ensureActive()
+        return java.function()
+    }
 
     /** A call that waits for the server. Who is cancelled does not wait for it; it goes on. */
     private suspend fun <T> waiting(function: Database.() -> T): T =
