@@ -43,8 +43,8 @@ java=$jar:$work/apps:$work/source/java/target/test-classes:$(echo "$tools"/repos
 kotlin=$jar:$work/source/kotlin/target/kedge-kotlin-0.1.0.jar:$work/source/kotlin/target/test-classes$(
     find "$tools/repository/org/jetbrains/kotlin/kotlin-stdlib" "$tools/repository/org/jetbrains/kotlinx" \
         "$tools/repository/org/junit" "$tools/repository/org/opentest4j" -name '*.jar' \( -name 'kotlin*-2.2.21.jar' -o \
-        -name '*-jvm-*' -o -name 'junit-jupiter*' -o -name 'junit-platform-*1.14.4.jar' -o -name 'opentest4j*' \) \
-        -printf ':%p')
+        -name 'kotlinx-coroutines-*-jvm-1.10.2.jar' -o -name 'kotlinx-serialization-*-jvm-1.9.0.jar' -o \
+        -name 'junit-jupiter*' -o -name 'junit-platform-*1.14.4.jar' -o -name 'opentest4j*' \) -printf ':%p')
 # What is timed runs without the checks of JNI.
 java_program=${KEDGE_JAVA:-$source/tests/bindings/java/checked.sh}
 for word; do
