@@ -51,6 +51,7 @@ final class Crossing {
             case "get":
                 return db.get("notes", id(number)).length();
             case "scan":
+            case "scan-texts":
                 return scan(db);
             case "scan-kept":
                 return scanKept(db);

@@ -49,6 +49,17 @@ std::size_t scan(const kedge::database &db)
     options.prefix = "i";
     auto rows = must(db.scan("notes", options));
     while (rows.next())
+        bytes += rows.id().size() + rows.value().size();
+    return bytes;
+}
+
+std::size_t scan_texts(const kedge::database &db)
+{
+    std::size_t bytes = 0;
+    kedge::scan_options options;
+    options.prefix = "i";
+    auto rows = must(db.scan("notes", options));
+    while (rows.next())
         bytes += std::string(rows.id()).size() + std::string(rows.value()).size();
     return bytes;
 }
@@ -74,6 +85,7 @@ std::size_t work(const kedge::database &db, const std::string &name, int number)
     if (name == "mutate") return put(db, id, number, 100);
     if (name == "get") return get(db, id);
     if (name == "scan") return scan(db);
+    if (name == "scan-texts") return scan_texts(db);
     if (name == "scan-kept") return scan_kept(db);
     if (name == "put-large") return put(db, "large", number, large_bytes);
     if (name == "get-large") return get(db, "large");

@@ -20,7 +20,7 @@ def work(db, name, number):
         return put(db, f"i{number % ITEMS:03}", number, NOTE)
     if name == "get":
         return len(db.get("notes", f"i{number % ITEMS:03}", parse=str))
-    if name == "scan":
+    if name in ("scan", "scan-texts"):
         return sum(len(id) + len(value) for id, value in db.scan("notes", prefix="i", parse=str))
     if name == "scan-kept":
         return sum(len(id) + len(value) for id, value in list(db.scan("notes", prefix="i", parse=str)))

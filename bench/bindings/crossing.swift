@@ -21,7 +21,14 @@ func get(_ db: Database, _ id: String) throws -> Int {
 func scan(_ db: Database) throws -> Int {
     var bytes = 0
     let rows = try db.scan("notes", prefix: "i", as: RawJSON.self)
-    while let row = try rows.next() { bytes += row.id.utf8.count + row.value.text.utf8.count }
+    try rows.forEachBytes { id, json in bytes += id.count + json.count }
+    return bytes
+}
+
+func scanTexts(_ db: Database) throws -> Int {
+    var bytes = 0
+    let rows = try db.scan("notes", prefix: "i", as: RawJSON.self)
+    try rows.forEach { row in bytes += row.id.utf8.count + row.value.text.utf8.count }
     return bytes
 }
 
@@ -40,6 +47,7 @@ func work(_ db: Database, _ name: String, _ number: Int) throws -> Int {
     case "mutate": return try put(db, id(number), number, note)
     case "get": return try get(db, id(number))
     case "scan": return try scan(db)
+    case "scan-texts": return try scanTexts(db)
     case "scan-kept": return try scanKept(db)
     case "put-large": return try put(db, "large", number, text)
     case "get-large": return try get(db, "large")
