@@ -3,6 +3,8 @@
 # The jars of bindings/java and bindings/kotlin are a repository of Maven: jar, sources, Javadoc and pom, each with its sums,
 # as Maven Central takes them. The SwiftPM package of bindings/swift is an archive of its sources.
 KEDGE_VERSION=$(sed -n 's/^project(kedge VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+# Maven runs for seconds, in which a compiler that optimizes much and collectors in threads cost more than they save.
+export MAVEN_OPTS=${MAVEN_OPTS:--XX:+UseSerialGC -XX:TieredStopAtLevel=1}
 
 # build_jars FOLDER CFLAGS LDFLAGS: into FOLDER/maven, with the libkedge.a of FOLDER/build. Maven asks no network.
 # What was made of the same sources stays; the times in the jars are those that the poms give.
