@@ -14,8 +14,9 @@ typedef enum kedge_connection {
     KEDGE_OFFLINE = 0,    /* by option, kedge_set_online(db, false), or without a url */
     KEDGE_FOLLOWER = 1,   /* another process has the database open and does the syncing */
     KEDGE_CONNECTING = 2, /* no response yet, or waiting to retry */
-    /* The last request had a response. A server that goes away is noticed when the event stream
-     * breaks, or has been silent for 40 seconds: then a request follows, and fails. */
+    /* The last request had a response; pending edits may wait for a newer server all the same: see
+     * `last_error`. A server that goes away is noticed when the event stream breaks, or has been
+     * silent for 40 seconds: then a request follows, and fails. */
     KEDGE_ONLINE = 3,
     /* see `last_error`. The server refused and Kedge does not retry by itself: call
      * kedge_set_online. Or outbox.db is damaged (status KEDGE_CORRUPT): call kedge_repair. */
@@ -41,7 +42,8 @@ typedef struct kedge_sync_status {
     int64_t unrecovered;
     char client[KEDGE_CLIENT_ID_SIZE]; /* the present client id, NUL-terminated */
     /* the error of the last request; status KEDGE_OK when it succeeded. While online also
-     * "items-damaged": the server has lost items and left them out; the message names the first
+     * "server-too-old": pending edits wait for a newer server, as the message says; all else goes
+     * on. "items-damaged": the server has lost items and left them out; the message names the first
      * ones. "client-id-unstable": check whether two copies of the folder are in use. "disk-full"
      * as long as the cache cannot be written: reads show all edits, further edits are refused,
      * and nothing is pulled. "outbox-damaged": see kedge_get_sync_status. */

@@ -67,8 +67,9 @@ typedef enum kedge_response_class {
     KEDGE_RESPONSE_GAP,     /* mutation-gap: push from the lowest uncovered again, after a pull */
     KEDGE_RESPONSE_GONE,    /* version-gone, body-not-found: start over with a pull */
     KEDGE_RESPONSE_SHORTER, /* push-too-large: halve the batch; a single mutation is uploaded */
-    KEDGE_RESPONSE_LATER,  /* project-not-found, server-too-old: this may change, so go on asking */
-    KEDGE_RESPONSE_REFUSED /* 403, 400 and the like: stop until the app says so */
+    KEDGE_RESPONSE_LATER,   /* project-not-found: this may change, so go on asking */
+    KEDGE_RESPONSE_HELD,    /* server-too-old: the same, of a push; all else goes on */
+    KEDGE_RESPONSE_REFUSED  /* 403, 400 and the like: stop until the app says so */
 } kedge_response_class;
 
 typedef struct kedge_request_result {
@@ -279,6 +280,7 @@ typedef struct kedge_core {
     uint32_t push_count_max;
     size_t push_size_max_bytes;
     bool push_upload;   /* the next push holds one mutation, and is uploaded */
+    kedge_error held;   /* of the last push, when a newer server is to take it; else KEDGE_OK */
     uint32_t identity;  /* identity refusals in a row */
     bool identity_held; /* no push until a pull begun after one has ended */
 

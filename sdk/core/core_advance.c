@@ -22,6 +22,7 @@ static void give_up(kedge_core *core, kedge_core_channel *channel, kedge_request
                KEDGE_CORE_REQUEST_DEADLINE_MS / 1000);
     kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = request;
     kedge_channel_fail(core, channel, 0);
+    if (channel == &core->push) core->held = (kedge_error){.status = KEDGE_OK};
 }
 
 static void check_guards(kedge_core *core, kedge_core_actions *actions)
@@ -171,7 +172,8 @@ static kedge_connection connection_of(const kedge_core *core)
 {
     if (!core->online) return KEDGE_OFFLINE;
     if (core->stopped) return KEDGE_STOPPED;
-    bool well = core->answered && core->push.failures == 0 && core->pull.failures == 0;
+    bool pushes = core->push.failures == 0 || kedge_core_push_is_held(core);
+    bool well = core->answered && pushes && core->pull.failures == 0;
     if (kedge_core_rotation_waits(core) || core->pull_blocked) return KEDGE_CONNECTING;
     KEDGE_ASSERT(!well || !core->token_wanted); /* a token is asked for after a failure */
     return well ? KEDGE_ONLINE : KEDGE_CONNECTING;
@@ -183,12 +185,17 @@ static bool errors_differ(const kedge_error *a, const kedge_error *b)
            strcmp(a->message, b->message) != 0;
 }
 
+/* What is wrong although the last request had a response. */
+static const kedge_error *error_online(const kedge_core *core)
+{
+    if (kedge_core_push_is_held(core)) return &core->held;
+    return core->diverged.status != KEDGE_OK ? &core->diverged : &core->damage;
+}
+
 static void report(kedge_core *core, kedge_core_actions *actions)
 {
     kedge_connection connection = connection_of(core);
-    if (connection == KEDGE_ONLINE) {
-        core->error = core->diverged.status != KEDGE_OK ? core->diverged : core->damage;
-    }
+    if (connection == KEDGE_ONLINE) core->error = *error_online(core);
     if (core->pull_blocked && !core->stopped) core->error = core->blocked_error;
     if (kedge_core_rotation_waits(core) && !core->stopped) {
         kedge_core_rotation_error(core, &core->error);

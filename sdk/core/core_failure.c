@@ -47,7 +47,9 @@ void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
     core->error = result->error;
     kedge_channel_fail(core, channel, result->retry_after_ms);
     if (result->response == KEDGE_RESPONSE_UNAUTHORIZED) refuse_token(core, channel, actions);
-    if (result->response == KEDGE_RESPONSE_LATER) core->sync_later = true;
+    bool later =
+        result->response == KEDGE_RESPONSE_LATER || result->response == KEDGE_RESPONSE_HELD;
+    if (later) core->sync_later = true;
     if (result->response == KEDGE_RESPONSE_REFUSED) kedge_core_stop(core, actions);
 }
 

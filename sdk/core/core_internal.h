@@ -29,6 +29,8 @@ void kedge_core_want(kedge_core *core, int64_t version);
 bool kedge_core_is_uncovered(const kedge_core *core);
 /* … and stands in the server's queue: no version is known that will cover it. */
 bool kedge_core_is_queued(const kedge_core *core);
+/* The last push was held back, and what it held is pending still. */
+bool kedge_core_push_is_held(const kedge_core *core);
 bool kedge_core_push_is_wanted(const kedge_core *core);
 bool kedge_core_pull_is_wanted(const kedge_core *core);
 bool kedge_core_stream_is_wanted(const kedge_core *core);

@@ -112,6 +112,7 @@ void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
 {
     const kedge_request_result *result = &event->push_ended.result;
     KEDGE_ASSERT(event->kind == KEDGE_EVENT_PUSH_ENDED && core->push.running);
+    core->held = (kedge_error){.status = KEDGE_OK};
     switch (result->response) {
     case KEDGE_RESPONSE_OK:
         if (event->push_ended.last_id > 0) {
@@ -134,6 +135,10 @@ void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
         break;
     case KEDGE_RESPONSE_SHORTER:
         shorten(core, event);
+        break;
+    case KEDGE_RESPONSE_HELD:
+        core->held = result->error;
+        kedge_core_request_failed(core, &core->push, result, actions);
         break;
     default:
         kedge_core_request_failed(core, &core->push, result, actions);

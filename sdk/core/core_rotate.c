@@ -78,6 +78,7 @@ void kedge_core_rotated(kedge_core *core)
     core->pushed_through_id = 0;
     core->queued_through_id = 0;
     core->push_cut = false;
+    core->held = (kedge_error){.status = KEDGE_OK};
     core->want_version = 0;
     core->sync_through_id = core->position.highest_id;
     core->pull_due = true;

@@ -25,6 +25,12 @@ bool kedge_core_is_queued(const kedge_core *core)
     return queued;
 }
 
+bool kedge_core_push_is_held(const kedge_core *core)
+{
+    return core->held.status != KEDGE_OK &&
+           core->position.lowest_pending_id <= core->position.highest_id;
+}
+
 /* An identity change is under way: what would be pushed has no id yet. */
 static bool rotating(const kedge_core *core)
 {

@@ -44,11 +44,12 @@ static kedge_response_class class_by_code(kedge_request_kind kind, const char *c
     static const char *const identity[] = {"client-retired", "mutation-mismatch", "client-unknown",
                                            NULL};
     static const char *const gone[] = {"version-gone", "version-not-found", "body-not-found", NULL};
-    static const char *const later[] = {"project-not-found", "server-too-old", NULL};
     if (is_one_of(code, identity)) return KEDGE_RESPONSE_IDENTITY;
     if (is_one_of(code, gone)) return KEDGE_RESPONSE_GONE;
     if (strcmp(code, "mutation-gap") == 0) return KEDGE_RESPONSE_GAP;
-    if (is_one_of(code, later)) return KEDGE_RESPONSE_LATER;
+    if (strcmp(code, "project-not-found") == 0) return KEDGE_RESPONSE_LATER;
+    if (strcmp(code, "server-too-old") == 0 && kind == KEDGE_REQUEST_PUSH)
+        return KEDGE_RESPONSE_HELD;
     if (strcmp(code, "push-too-large") == 0 || strcmp(code, "push-unfinished") == 0)
         return KEDGE_RESPONSE_SHORTER;
     if (strcmp(code, "client-not-found") == 0 && kind == KEDGE_REQUEST_RETIRE) {

@@ -368,6 +368,63 @@ static void test_a_push_for_which_the_store_had_nothing_backs_off(void **state)
                     "          send push\n");
 }
 
+/* Only the failure of another request does. What waits is told again when that is over. */
+static void test_a_push_that_waits_for_a_newer_server_leaves_the_connection_online(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_HELD);
+    trace_poke(t, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 0);
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_HELD);
+    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_NETWORK);
+    trace_timer(t);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 0);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
+    trace_timer(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_HELD);
+    trace_timer(t);
+    trace_pushed(t, 1, 5);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] push held\n"
+                    "          report online: held\n"
+                    "[    0] poke of version 4\n"
+                    "          send pull\n"
+                    "          send push\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 0\n"
+                    "[    0] sync\n"
+                    "          send pull\n"
+                    "[    0] push held\n"
+                    "          send push\n"
+                    "          synced held\n"
+                    "[    0] pull network\n"
+                    "          report connecting: network\n"
+                    "[   25] timer\n"
+                    "          send pull\n"
+                    "[   25] pull ok\n"
+                    "          apply pull\n"
+                    "[   25] applied version 4, covers 0\n"
+                    "          report online: held\n"
+                    "[   25] push network\n"
+                    "          report connecting: network\n"
+                    "[  190] timer\n"
+                    "          send push\n"
+                    "[  190] push held\n"
+                    "          report online: held\n"
+                    "[  877] timer\n"
+                    "          send push\n"
+                    "[  877] pushed through 1, in version 5\n"
+                    "          send pull\n"
+                    "          report online\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +458,9 @@ int main(void)
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(
             test_after_a_gap_it_pulls_and_pushes_from_the_lowest_uncovered_id, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_push_that_waits_for_a_newer_server_leaves_the_connection_online, trace_setup,
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_push_for_which_the_store_had_nothing_backs_off,
                                         trace_setup, trace_teardown),

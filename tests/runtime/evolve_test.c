@@ -98,6 +98,8 @@ static void test_edits_wait_for_a_newer_server_and_are_applied_by_it(void **stat
     assert_int_equal(client_status(db).pending, 2);
     assert_int_equal(client_status(db).rejected, 0);
     expect_last_error(db, "server-too-old");
+    assert_true(client_wait_connection(db, KEDGE_ONLINE));
+    assert_string_equal(client_status(db).last_error.code, "server-too-old");
     is_task(db, "t1", "{\"id\":\"t1\",\"priority\":3,\"title\":\"Write\"}");
     kedge_close(db);
 
