@@ -109,11 +109,13 @@ static bool is_code(const char *code)
     return size > 0 && code[size] == '\0';
 }
 
-/* Why the mutator refused: what it said last about the status that it returned. */
+/* Why the mutator refused: what it said last about the status that it returned. Lack of memory is
+ * never a rejection: the next try may have it. */
 static kedge_status refuse(const kedge_tx *tx, const kedge_mutator *mutator, kedge_status returned,
                            const kedge_error *told, kedge_error *error)
 {
     const kedge_error *reason = told;
+    if (returned == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
     if (returned == KEDGE_REJECTED && tx->rejection.status != KEDGE_OK) {
         reason = &tx->rejection;
     } else if (told->status != returned && tx->last.status == returned) {

@@ -197,12 +197,25 @@ static void test_a_failure_that_is_passed_on_becomes_a_rejection_with_its_code(v
 static void test_a_status_that_no_call_gave_is_a_failed_mutator(void **state)
 {
     tx_fixture *fixture = *state;
-    nonsense = KEDGE_NO_MEMORY;
+    nonsense = KEDGE_IO;
     refuses(fixture, "returns_nonsense", "null", "mutator-failed");
     nonsense = (kedge_status)77;
     refuses(fixture, "returns_nonsense", "null", "mutator-failed");
     nonsense = KEDGE_REJECTED;
     refuses(fixture, "returns_nonsense", "null", "mutator-failed");
+}
+
+/* The next try may have the memory. */
+static void test_a_mutator_that_lacks_memory_is_not_decided(void **state)
+{
+    tx_fixture *fixture = *state;
+    nonsense = KEDGE_NO_MEMORY;
+    assert_int_equal(tx_fixture_run(fixture, "returns_nonsense", "null"), KEDGE_NO_MEMORY);
+    assert_int_equal(tx_fixture_run(fixture, "kedge.batch",
+                                    "{\"mutations\":[{\"args\":null,\"name\":\"careless\"},"
+                                    "{\"args\":null,\"name\":\"returns_nonsense\"}]}"),
+                     KEDGE_NO_MEMORY);
+    assert_int_equal(kedge_overlay_count(fixture->overlay), 0);
 }
 
 static void test_a_mutator_may_write_and_delete_while_it_walks(void **state)
@@ -373,6 +386,7 @@ int main(void)
         runs(test_a_failed_read_wins_over_whatever_the_mutator_says),
         runs(test_a_failure_that_is_passed_on_becomes_a_rejection_with_its_code),
         runs(test_a_status_that_no_call_gave_is_a_failed_mutator),
+        runs(test_a_mutator_that_lacks_memory_is_not_decided),
         runs(test_a_mutator_may_write_and_delete_while_it_walks),
         runs(test_a_mutation_changes_at_most_10000_items),
         runs(test_a_mutator_that_calls_for_ever_is_stopped),
