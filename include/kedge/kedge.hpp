@@ -6,6 +6,7 @@
 
 #include <kedge/result.hpp>
 
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -163,7 +164,8 @@ struct options {
     std::vector<mutator> mutators, client_mutators;
     bool offline = false, create_project = false, caller_driven = false;
     int64_t server_wait_ms = 0;
-    std::function<std::optional<std::string>()> token; /* nothing: there is no token */
+    /* Nothing, or what it throws: there is no token. Then last_error tells what(). */
+    std::function<std::optional<std::string>()> token;
     /* Must call what it gets exactly once. */
     std::function<void(std::function<void()>)> dispatch;
     std::function<void(kedge_log_level, std::string_view event, std::string_view message)> log;
@@ -273,7 +275,11 @@ class context
     {
         const auto *self = static_cast<context *>(userdata);
         std::optional<std::string> token;
-        self->guard("token-failed", [&] { token = self->options_.token(); });
+        guarded([&] { token = self->options_.token(); },
+                [&](const char *message) {
+                    self->tell("token-failed", message);
+                    std::snprintf(buffer, size, "error: %s", message);
+                });
         if (!token || token->size() >= size) return KEDGE_UNAUTHORIZED;
         buffer[token->copy(buffer, size - 1)] = '\0';
         return KEDGE_OK;

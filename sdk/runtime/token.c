@@ -3,6 +3,7 @@
 
 #include "common/error.h"
 #include "common/hash.h"
+#include "common/utf8.h"
 
 #include <string.h>
 
@@ -25,6 +26,20 @@ static bool is_token(const char *text, size_t size)
     return size > 0;
 }
 
+#define WHY           "error: "
+#define WHY_BYTES_MAX 180 /* of the rest, which then fits the message of an error */
+
+/* What a function that gave no token wrote for people. A token that it has written by half does not
+ * begin like that, since a token has no space. */
+static kedge_bytes why_none(const kedge_token *token)
+{
+    size_t size = strnlen(token->text, sizeof token->text);
+    bool told = size < sizeof token->text && strncmp(token->text, WHY, strlen(WHY)) == 0;
+    if (!told) return (kedge_bytes){"", 0};
+    kedge_bytes text = {token->text + strlen(WHY), size - strlen(WHY)};
+    return kedge_utf8_clip(text, WHY_BYTES_MAX);
+}
+
 kedge_status kedge_token_ask(kedge_token *token, kedge_error *error)
 {
     kedge_token_forget(token);
@@ -35,9 +50,13 @@ kedge_status kedge_token_ask(kedge_token *token, kedge_error *error)
     }
     kedge_status status = token->function(token->userdata, token->text, sizeof token->text);
     if (status != KEDGE_OK) {
+        kedge_bytes why = why_none(token);
+        status =
+            kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
+                       "the app's token function returned \"%s\"%s%.*s", kedge_status_name(status),
+                       why.size > 0 ? ": " : "", (int)why.size, why.data);
         kedge_token_forget(token);
-        return kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
-                          "the app's token function returned \"%s\"", kedge_status_name(status));
+        return status;
     }
     size_t size = strnlen(token->text, sizeof token->text);
     if (size == sizeof token->text || !is_token(token->text, size)) {

@@ -172,6 +172,34 @@ static kedge_status give_none(void *userdata, char *buffer, size_t buffer_size)
     return KEDGE_UNAVAILABLE;
 }
 
+/* The app's function is cut off while it writes a token: nobody may see a part of it. */
+static kedge_status give_half(void *userdata, char *buffer, size_t buffer_size)
+{
+    (void)userdata;
+    atomic_fetch_add(&tokens_asked, 1);
+    snprintf(buffer, buffer_size, "error:s3cret");
+    return KEDGE_NETWORK;
+}
+
+static kedge_status give_reason(void *userdata, char *buffer, size_t buffer_size)
+{
+    (void)userdata;
+    atomic_fetch_add(&tokens_asked, 1);
+    snprintf(buffer, buffer_size, "error: no login");
+    return KEDGE_NETWORK;
+}
+
+/* Characters of two bytes, more than a message holds. */
+static kedge_status give_long_reason(void *userdata, char *buffer, size_t buffer_size)
+{
+    (void)userdata;
+    atomic_fetch_add(&tokens_asked, 1);
+    size_t size = (size_t)snprintf(buffer, buffer_size, "error: a");
+    for (; size + 3 < buffer_size; size += 2)
+        memcpy(buffer + size, "\xc3\xa9", 3);
+    return KEDGE_NETWORK;
+}
+
 static kedge_status give_bad(void *userdata, char *buffer, size_t buffer_size)
 {
     (void)userdata;
@@ -221,7 +249,7 @@ static void wait_asked(int count)
     assert_true(atomic_load(&tokens_asked) >= count);
 }
 
-static void stays_offline_without(kedge_token_function function)
+static void stays_offline_without(kedge_token_function function, const char *message)
 {
     kedge_error error = {0};
     scripted_server *server = scripted_server_start(unauthorized, NULL);
@@ -231,7 +259,9 @@ static void stays_offline_without(kedge_token_function function)
     kedge_db *db = client_open(&options);
     assert_true(client_wait_connection(db, KEDGE_STOPPED));
     assert_int_equal(client_status(db).last_error.status, KEDGE_UNAUTHORIZED);
+    assert_string_equal(client_status(db).last_error.message, message);
     assert_int_equal(kedge_sync(db, 120000, &error), KEDGE_UNAUTHORIZED);
+    assert_string_equal(error.message, message);
     assert_int_equal(atomic_load(&tokens_asked), 1);
     client_put(db, "a", "1"); /* the next edit asks again */
     wait_asked(2);
@@ -245,13 +275,19 @@ static void stays_offline_without(kedge_token_function function)
 static void test_without_a_token_nothing_is_sent(void **state)
 {
     (void)state;
-    stays_offline_without(give_none);
+    stays_offline_without(give_none, "the app's token function returned \"unavailable\"");
+    stays_offline_without(give_half, "the app's token function returned \"network\"");
+    stays_offline_without(give_reason, "the app's token function returned \"network\": no login");
+    char message[256] = "the app's token function returned \"network\": a";
+    for (size_t size = strlen(message), end = size + 178; size < end; size += 2)
+        memcpy(message + size, "\xc3\xa9", 3);
+    stays_offline_without(give_long_reason, message);
 }
 
 static void test_what_cannot_be_a_token_is_not_sent(void **state)
 {
     (void)state;
-    stays_offline_without(give_bad);
+    stays_offline_without(give_bad, "the app's token function wrote something that is no token");
 }
 
 static atomic_bool project_there;

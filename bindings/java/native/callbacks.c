@@ -117,7 +117,7 @@ kedge_status java_on_token(void *userdata, char *buffer, size_t buffer_size)
         if (size >= 0 && (size_t)size < buffer_size) {
             (*env)->GetByteArrayRegion(env, given, 0, size, (jbyte *)buffer);
             buffer[size] = '\0';
-            status = KEDGE_OK;
+            if (strncmp(buffer, "error: ", strlen("error: ")) != 0) status = KEDGE_OK;
         }
     }
     return leave(env) ? status : KEDGE_UNAUTHORIZED;

@@ -25,16 +25,24 @@ def drop(handle: Any) -> None:
     _kept.pop(int(ffi.cast("uintptr_t", handle)), None)
 
 
-def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Calls a function of the app. None when it has raised."""
+def called(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls a function of the app; what it raises is logged, and raised on."""
     here.callbacks += 1
     try:
         return function(*arguments)
     except Exception:
         logger.exception("a function that Kedge calls has raised: %r", function)
-        return None
+        raise
     finally:
         here.callbacks -= 1
+
+
+def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls a function of the app. None when it has raised."""
+    try:
+        return called(function, *arguments)
+    except Exception:
+        return None
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
@@ -54,15 +62,18 @@ def kedge_python_mutator(tx: Any, args: Any, args_size: int, userdata: Any, erro
 
 @ffi.def_extern(error=lib.KEDGE_UNAUTHORIZED)  # type: ignore[untyped-decorator]
 def kedge_python_token(userdata: Any, buffer: Any, buffer_size: int) -> int:
-    token = guarded(ffi.from_handle(userdata).token)
     try:
+        token = called(ffi.from_handle(userdata).token)
         if not isinstance(token, str):
             raise InvalidArgument("token-invalid", "the token function gave no text")
         data = terminated(token, "token") + b"\0"
         if len(data) > buffer_size:
             raise LimitExceeded("token-too-long", f"a token has at most {buffer_size - 1} bytes")
-    except Error as failure:
+    except Exception as failure:
         logger.error("no token: %s", failure)
+        why = f"error: {type(failure).__name__}: {failure}".encode(errors="replace").split(b"\0")[0]
+        why = why[:buffer_size - 1] + b"\0"
+        ffi.memmove(buffer, why, len(why))
         return int(lib.KEDGE_UNAUTHORIZED)
     ffi.memmove(buffer, data, len(data))
     return int(lib.KEDGE_OK)

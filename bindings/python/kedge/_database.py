@@ -423,7 +423,7 @@ def open(path: str, *, organization: str, project: str, url: Optional[str] = Non
     """Opens or creates the database in the folder `path`.
 
     `url` None: it never syncs. `mutators` are on the server, too; `client_mutators` are the app's alone. `token` gives
-    the bearer token, on Kedge's thread; when it raises, the database stays offline. `dispatch` gets a function that it must
+    the bearer token, on Kedge's thread; when it raises, the database stays offline, and `last_error` tells what it raised. `dispatch` gets a function that it must
     call exactly once, on a thread of its choice: `loop.call_soon_threadsafe`. kedge/database.h explains every option."""
     kept: List[Any] = []
     functions = keep(_Functions(token, dispatch, log))

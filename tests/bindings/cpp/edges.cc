@@ -222,9 +222,9 @@ void functions(const std::string &path)
     options.dispatch = [](const std::function<void()> &) { throw std::runtime_error("no thread"); };
     const auto db = kedge::database::open(std::move(options)).or_throw();
     const auto watch = db.watch_status([&](const kedge_sync_status &status) {
-                             told.put(kedge_status_name(status.last_error.status));
+                             told.put(status.last_error.message);
                          }).or_throw();
-    told.wait("unauthorized");
+    told.wait("the app's token function returned \"unauthorized\": no token");
 }
 
 } // namespace

@@ -420,17 +420,21 @@ class Callbacks(Case):
             seen.append(arguments)
             raise RuntimeError("an option")
 
-        for token in (raising, lambda: None, lambda: "x" * 20000, lambda: "a\0b", lambda: "\ud800"):
+        tokens = {"RuntimeError: an option": raising, "gave no text": lambda: None, "16383 bytes": lambda: "x" * 20000,
+                  "NUL": lambda: "a\0b", "surrogate": lambda: "\ud800"}
+        for why, token in tokens.items():
             unauthorized = threading.Event()
             db = self.open(f"copy{id(token)}", url="http://127.0.0.1:9", token=token, dispatch=raising, log=raising,
                            log_level=kedge.LogLevel.DEBUG)
 
-            def look(status, unauthorized=unauthorized):
-                if isinstance(status.last_error, kedge.Unauthorized):
+            def look(status, unauthorized=unauthorized, why=why):
+                if isinstance(status.last_error, kedge.Unauthorized) and why in str(status.last_error):
                     unauthorized.set()
 
             with db.watch_status(look):  # which runs although the dispatcher fails
-                self.assertTrue(unauthorized.wait(WAIT_S))
+                self.assertTrue(unauthorized.wait(WAIT_S), why)
+            with self.assertRaisesRegex(kedge.Unauthorized, why):
+                db.sync()
             db.close()
         self.assertTrue(seen)
 

@@ -88,6 +88,9 @@ func giveToken(
         }
     } catch {
         Here.calledBack { functions.log?(.error, "token-failed", "no token: \(error)") }
+        let why = "error: \(error)".utf8.prefix(while: { $0 != 0 }).prefix(size - 1)
+        for (at, byte) in why.enumerated() { buffer[at] = CChar(bitPattern: byte) }
+        buffer[why.count] = 0
         return KEDGE_UNAUTHORIZED
     }
 }

@@ -30,7 +30,8 @@ public struct Options: Sendable {
     /// server is newer; -1: not.
     public var serverWaitMs: Int64 = 0
     /// Gives the token for the header `Authorization: Bearer`, on Kedge's thread. When it throws,
-    /// the database stays offline until ``Database/setOnline(_:)`` or the next edit.
+    /// the database stays offline until ``Database/setOnline(_:)`` or the next edit, and
+    /// ``SyncStatus/lastError`` tells what it threw.
     public var token: (@Sendable () throws -> String)?
     /// Runs each callback of a watch where the app wants it, for example on the main queue:
     /// `{ work in DispatchQueue.main.async(execute: work) }`. Nil: on Kedge's thread.

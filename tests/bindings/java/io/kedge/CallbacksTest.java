@@ -155,6 +155,8 @@ class CallbacksTest extends Case {
         List<Supplier<String>> tokens = List.of(() -> {
             throw new IllegalStateException("no token");
         }, () -> null, () -> "x".repeat(20000), () -> "a\0b", () -> "\ud800");
+        List<String> reasons = List.of("java.lang.IllegalStateException: no token", "the token is null",
+                "a token has at most 16383 bytes", "the token has a NUL inside", "token");
         for (int i = 0; i < tokens.size(); i++) {
             Database db = opened(builder("copy" + i).url("http://127.0.0.1:9")
                     .token(tokens.get(i)).dispatch(work -> {
@@ -162,9 +164,11 @@ class CallbacksTest extends Case {
                     }).log(LogLevel.DEBUG, (level, event, message) -> {
                         throw new IllegalStateException("no log");
                     }));
+            String reason = reasons.get(i);
             CountDownLatch unauthorized = new CountDownLatch(1);
             db.watchStatus(status -> { // which runs although the dispatcher fails
-                if (status.lastError() instanceof KedgeException.Unauthorized) {
+                if (status.lastError() instanceof KedgeException.Unauthorized
+                        && status.lastError().getMessage().contains(reason)) {
                     unauthorized.countDown();
                 }
             });

@@ -3,7 +3,9 @@
 package io.kedge;
 
 import java.lang.ref.WeakReference;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -87,19 +89,27 @@ final class Callbacks {
         return mutator.call(tx, error, args);
     }
 
+    /** The token; or why there is none, which begins as no token does. Null: there is nobody to ask. */
     static byte[] token(long token, int size) {
         byte[][] given = new byte[1][];
         Functions functions = kept(token, Functions.class);
-        if (functions != null) {
-            guarded(() -> {
+        if (functions == null) {
+            return null;
+        }
+        guarded(() -> {
+            try {
                 byte[] text = Texts.terminated(functions.token.get(), "token");
                 if (text.length >= size) {
                     throw new KedgeException.LimitExceeded("token-too-long",
                             "a token has at most " + (size - 1) + " bytes");
                 }
                 given[0] = text;
-            });
-        }
+            } catch (Throwable thrown) {
+                byte[] why = ("error: " + thrown).getBytes(StandardCharsets.UTF_8);
+                given[0] = Arrays.copyOf(why, Math.min(why.length, size - 1));
+                throw thrown;
+            }
+        });
         return given[0];
     }
 

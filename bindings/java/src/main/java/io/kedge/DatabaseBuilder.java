@@ -188,7 +188,8 @@ public final class DatabaseBuilder {
 
     /**
      * Gives the bearer token. It is called on Kedge's thread. When it throws, the database stays
-     * offline until {@link Database#setOnline} or the next edit.
+     * offline until {@link Database#setOnline} or the next edit; {@link SyncStatus#lastError} tells
+     * what it threw.
      *
      * @param function gives the token
      * @return this builder
