@@ -62,6 +62,8 @@ kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
 const kedge_admin_command *kedge_admin_find(const char *name);
 /* False: a command that works on no data of a backend. */
 bool kedge_admin_has_stores(const kedge_admin_command *command);
+/* True: a command that may come before there is any data. */
+bool kedge_admin_makes_data(const kedge_admin_command *command);
 void kedge_admin_write_help(kedge_buffer *out);
 
 #endif

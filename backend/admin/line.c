@@ -124,6 +124,12 @@ bool kedge_admin_has_stores(const kedge_admin_command *command)
     return command->run != kedge_admin_make_keys && command->run != kedge_admin_token;
 }
 
+bool kedge_admin_makes_data(const kedge_admin_command *command)
+{
+    bool creates = command->method != NULL && strcmp(command->method, "PUT") == 0;
+    return (creates && command->arguments[0] == NULL) || command->run == kedge_admin_import;
+}
+
 static kedge_status check_arguments(const kedge_admin_command *command,
                                     const kedge_admin_line *line, kedge_error *error)
 {
@@ -143,7 +149,9 @@ static kedge_status check_arguments(const kedge_admin_command *command,
                           command->name, line->of_stores);
     }
     if (kedge_admin_has_stores(command)) {
-        kedge_status status = kedge_stores_check(&line->stores, error);
+        kedge_stores_options stores = line->stores;
+        if (stores.data != NULL && kedge_admin_makes_data(command)) stores.create = false;
+        kedge_status status = kedge_stores_check(&stores, error);
         if (status != KEDGE_OK) return status;
     }
     bool of_project = strstr(command->path, "{p}") != NULL;

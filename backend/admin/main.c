@@ -49,18 +49,14 @@ static int run(const kedge_environment *environment, const kedge_stores *stores,
     return code;
 }
 
-/* What may come before there is any data. */
-static bool makes_data(const kedge_admin_command *command)
-{
-    bool creates = command->method != NULL && strcmp(command->method, "PUT") == 0;
-    return creates || command->run == kedge_admin_import;
-}
-
-/* On a data folder nobody else may work on what is deleted. */
-static kedge_stores_purpose purpose_of(const kedge_admin_command *command)
+/* On a data folder nobody else may work on what is deleted. A new backend is made only when told
+ * so: the name of the folder may be mistyped. */
+static kedge_stores_purpose purpose_of(const kedge_admin_command *command,
+                                       const kedge_admin_line *line)
 {
     if (command->run == kedge_admin_delete_project) return KEDGE_STORES_CHANGE;
-    return makes_data(command) ? KEDGE_STORES_MAKE : KEDGE_STORES_VISIT;
+    return kedge_admin_makes_data(command) && line->stores.create ? KEDGE_STORES_MAKE
+                                                                  : KEDGE_STORES_VISIT;
 }
 
 static bool opens_nothing(const kedge_admin_command *command)
@@ -78,8 +74,8 @@ static int open_and_run(const kedge_admin_command *command, const kedge_admin_li
         kedge_admin alone = {NULL, NULL, &environment, environment.allocator, command, line};
         return command->run(&alone);
     }
-    if (kedge_stores_open(&environment, &line->stores, purpose_of(command), &stores, &error) !=
-        KEDGE_OK) {
+    if (kedge_stores_open(&environment, &line->stores, purpose_of(command, line), &stores,
+                          &error) != KEDGE_OK) {
         return kedge_admin_complain(&error);
     }
     int code = run(&environment, stores, command, line);

@@ -33,7 +33,10 @@ static kedge_status open_folder(const kedge_environment *environment,
     bool locks = purpose == KEDGE_STORES_SERVE || purpose == KEDGE_STORES_CHANGE;
     if (there && !kedge_embedded_exists(path)) {
         return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-data-folder",
-                          "%.150s is not a data folder of a backend: it has no records.db", path);
+                          "%.100s is not a data folder of a backend: it has no records.db. To make "
+                          "one, start kedge-server on it, or give --create to create-project or "
+                          "import",
+                          path);
     }
     kedge_status status = kedge_embedded_open(environment, path, locks, &stores->embedded, error);
     if (status != KEDGE_OK || options->changes_of == NULL) return status;

@@ -266,7 +266,7 @@ static void test_a_project_is_exported_and_imported(void **state)
     assert_non_null(strstr(folder->complaint, "input-failed"));
 }
 
-static void test_an_import_makes_the_folder(void **state)
+static void test_an_import_makes_the_folder_when_told_so(void **state)
 {
     folder_world *folder = *state;
     char line[400];
@@ -284,7 +284,11 @@ static void test_an_import_makes_the_folder(void **state)
                      (char *)(uintptr_t) "notes",
                      (char *)(uintptr_t) "import",
                      line,
+                     NULL,
                      NULL};
+    assert_int_equal(run_words(folder, words), 1);
+    assert_non_null(strstr(folder->complaint, "not-a-data-folder"));
+    words[9] = (char *)(uintptr_t) "--create";
     assert_int_equal(run_words(folder, words), 0);
     check_number(folder, "newest", 3);
 }
@@ -464,7 +468,7 @@ int main(int argc, char **argv)
         TEST(test_old_versions_are_removed_when_told_so),
         TEST(test_garbage_is_told_and_left_for_its_grace),
         TEST(test_a_project_is_exported_and_imported),
-        TEST(test_an_import_makes_the_folder),
+        TEST(test_an_import_makes_the_folder_when_told_so),
         TEST(test_checkpoints_are_written_on_demand),
         TEST(test_what_is_not_there_ends_with_one_and_says_so),
         TEST(test_a_wrong_line_ends_with_two_and_names_what_is_wrong),

@@ -146,10 +146,17 @@ class Delete(unittest.TestCase):
 
     def test_a_folder_that_is_none_is_not_made(self):
         self.data = self.root / "nowhere"
-        done = self.admin("delete-project", "--yes")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("not-a-data-folder", done.stderr)
+        for words in (["delete-project", "--yes"], ["create-project"], ["create-log-project"], ["import", "/dev/null"]):
+            done = self.admin(*words)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertIn("not-a-data-folder", done.stderr)
+            self.assertIn("give --create to create-project", done.stderr)
+            self.assertFalse(self.data.exists())
+        self.assertEqual(self.admin("versions", "--create").returncode, 2)
         self.assertFalse(self.data.exists())
+        self.assertEqual(self.admin("create-project", "--create").returncode, 0)
+        self.assertTrue((self.data / "records.db").exists())
+        self.assertEqual(self.admin("create-project").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ final class Callbacks {
         return mutator.call(tx, error, args);
     }
 
-    /** The token; or why there is none, which begins as no token does. Null: there is nobody to ask. */
+    /** The token; or why there is none, which begins as no token does. Null: nobody is there. */
     static byte[] token(long token, int size) {
         byte[][] given = new byte[1][];
         Functions functions = kept(token, Functions.class);
