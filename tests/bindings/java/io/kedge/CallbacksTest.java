@@ -156,7 +156,8 @@ class CallbacksTest extends Case {
             throw new IllegalStateException("no token");
         }, () -> null, () -> "x".repeat(20000), () -> "a\0b", () -> "\ud800");
         List<String> reasons = List.of("java.lang.IllegalStateException: no token",
-                "the token is null", "a token has at most 16383 bytes", "the token has a NUL inside", "token");
+                "the token is null", "a token has at most 16383 bytes",
+                "the token has a NUL inside", "token");
         for (int i = 0; i < tokens.size(); i++) {
             Database db = opened(builder("copy" + i).url("http://127.0.0.1:9")
                     .token(tokens.get(i)).dispatch(work -> {
