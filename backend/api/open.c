@@ -72,10 +72,13 @@ void kedge_api_refuse_project(kedge_api_call *call)
 kedge_status kedge_api_check_new_project(const kedge_project *project, kedge_error *error)
 {
     kedge_project_kind kind;
+    kedge_error refusal = {0};
     kedge_error absent = {0};
-    kedge_status status = kedge_usage_check_projects(project, error);
-    if (status == KEDGE_OK) return KEDGE_OK;
-    return kedge_project_find_kind(project, &kind, &absent) == KEDGE_OK ? KEDGE_OK : status;
+    kedge_status status = kedge_usage_check_projects(project, &refusal);
+    if (status == KEDGE_OK || kedge_project_find_kind(project, &kind, &absent) == KEDGE_OK)
+        return KEDGE_OK;
+    *error = refusal;
+    return status;
 }
 
 kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *error)

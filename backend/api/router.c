@@ -259,9 +259,11 @@ static bool may_serve(kedge_api_call *call, route_kind kind)
     return kind != LOG_WRITE || kedge_api_is_free_log(call);
 }
 
+/* Whether another organization may store something is not told. */
 static bool may_store(kedge_api_call *call, const api_route *route)
 {
     if (!(route->traits & STORES)) return true;
+    if (!kedge_api_is_of_organization(call)) return false;
     kedge_status status = kedge_usage_check_stored(&call->project, &call->error);
     if (status != KEDGE_OK) kedge_api_fail(call, status);
     return status == KEDGE_OK;

@@ -28,7 +28,8 @@ typedef enum kedge_cost_kind {
     KEDGE_COST_BLOB_BYTES_GOT,
     KEDGE_COST_QUEUE_REQUESTS,
     KEDGE_COST_STREAM_READS,
-    KEDGE_COST_BYTES_STORED, /* by puts of records and blobs; AWS charges them by the month */
+    KEDGE_COST_BYTES_STORED, /* by puts of records and blobs, and by grants of such puts; AWS
+                                charges them by the month */
     KEDGE_COST_KINDS
 } kedge_cost_kind;
 

@@ -257,6 +257,7 @@ static kedge_status presign_put(void *self, const kedge_blob_upload *upload,
     if (status == KEDGE_OK) {
         count(meter, KEDGE_COST_BLOB_PUTS, 1);
         count(meter, KEDGE_COST_BLOB_BYTES_PUT, (uint64_t)upload->size_bytes);
+        count(meter, KEDGE_COST_BYTES_STORED, (uint64_t)upload->size_bytes);
     }
     return status;
 }

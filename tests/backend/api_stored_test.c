@@ -1,6 +1,7 @@
 /* How many projects an organization may have, and how many bytes may be stored for it. */
 #include "tests/backend/api_world.h"
 
+#include "backend/api/call.h"
 #include "backend/ports/meter.h"
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/projects/projects.h"
@@ -171,6 +172,15 @@ static void test_each_request_that_stores_is_refused_beyond_the_bound(void **sta
     assert_response_is(world, 201, "");
     api_post_as(world, &eve, "push", "{}");
     assert_response_is(world, 404, "project-not-found");
+    /* So do foreign and absent organizations. */
+    static const char *const foreign[] = {"acme/settings", "none/settings", "acme/resources/k/r",
+                                          "none/resources/k/r"};
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+        api_ask(world, &eve, "PUT", api_format("/v1/orgs/%s", foreign[i]), kedge_bytes_of("{}"));
+        assert_response_is(world, 404, "organization-not-found");
+    }
+    api_ask(world, &eve, "POST", "/v1/orgs/acme/resources/k/r/rollback", kedge_bytes_of("{}"));
+    assert_response_is(world, 404, "organization-not-found");
     end(world);
     (void)state;
 }
@@ -242,6 +252,10 @@ static void test_an_organization_has_as_many_projects_as_it_may(void **state)
     assert_int_equal(
         api_ask(world, &ann, "GET", "/v1/orgs/acme/projects/p4/logs", kedge_bytes_of("")), 404);
     assert_int_equal(create(world, "p2", ""), 200); /* it is there */
+    const kedge_project_ref p2 = {KEDGE_BYTES("acme"), KEDGE_BYTES("p2")};
+    kedge_error error = {0};
+    assert_int_equal(kedge_api_check_new_project(HANDLE(world->backend, &p2), &error), KEDGE_OK);
+    assert_string_equal(error.code, ""); /* a later failure is not taken for the budget */
     api_put(world, "c", 1, "items/k", "1");
     api_post_as(world, &root, "fork", "{\"version\":1,\"to\":\"forked\"}");
     assert_response_is(world, 429, "budget-exceeded");

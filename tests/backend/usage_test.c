@@ -139,6 +139,21 @@ static void test_a_snapshot_of_a_log_is_counted(void **state)
 
 #define THREADS 4
 #define PUTS    300
+#define FILLER  2000
+
+/* Puts a record of so many bytes, and its key. */
+static void put_filler(int one, int other)
+{
+    const kedge_records records = kedge_meter_records(meter);
+    static char filler[FILLER];
+    char sort[32];
+    snprintf(sort, sizeof sort, "%d.%d", one, other);
+    const kedge_attribute bytes = {"b", KEDGE_ATTRIBUTE_BINARY, {filler, sizeof filler}, 0};
+    const kedge_record_write write = {
+        .kind = KEDGE_WRITE_PUT,
+        .record = {{KEDGE_BYTES("Elsewhere"), kedge_bytes_of(sort)}, &bytes, 1}};
+    if (records.vtable->write(records.self, &write, NULL) != KEDGE_OK) abort();
+}
 
 typedef struct putter {
     test_world *world;
@@ -149,17 +164,9 @@ typedef struct putter {
 static void *put_and_count(void *argument)
 {
     const putter *self = argument;
-    const kedge_records records = kedge_meter_records(meter);
-    static char filler[2000];
     for (int i = 0; i < PUTS; i++) {
-        char sort[32];
-        snprintf(sort, sizeof sort, "%d.%d", self->number, i);
-        const kedge_attribute bytes = {"b", KEDGE_ATTRIBUTE_BINARY, {filler, sizeof filler}, 0};
-        const kedge_record_write write = {
-            .kind = KEDGE_WRITE_PUT,
-            .record = {{KEDGE_BYTES("Elsewhere"), kedge_bytes_of(sort)}, &bytes, 1}};
         kedge_usage_begin();
-        if (records.vtable->write(records.self, &write, NULL) != KEDGE_OK) abort();
+        put_filler(self->number, i);
         kedge_usage_end(HANDLE(self->world->backend, &notes));
     }
     return NULL;
@@ -180,10 +187,61 @@ static void test_what_several_threads_store_is_counted_once(void **state)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     int64_t written = put_so_far() - before; /* with the record of the count itself */
-    int64_t wanted = (int64_t)THREADS * PUTS * 2000;
+    int64_t wanted = (int64_t)THREADS * PUTS * FILLER;
     int64_t recorded = recorded_at_the_end(world);
     assert_in_range(recorded, wanted, wanted + THREADS * PUTS * 30);
     assert_true(recorded <= written);
+    end(world);
+}
+
+/* ---- more organizations than the table remembers ---- */
+
+#define SHARING (KEDGE_USAGE_WAYS + 3)
+
+/* The next name from `*number` on that has the same place in the table as the first. */
+static void name_sharing(int *number, char *name, size_t name_size)
+{
+    const kedge_project_ref first = {.organization = KEDGE_BYTES("o0")};
+    kedge_project_ref ref;
+    do {
+        snprintf(name, name_size, "o%d", (*number)++);
+        ref = (kedge_project_ref){.organization = kedge_bytes_of(name)};
+    } while (kedge_project_ref_hash(&ref) % KEDGE_USAGE_SETS !=
+             kedge_project_ref_hash(&first) % KEDGE_USAGE_SETS);
+}
+
+/* None of them writes again, so each still has something to add when the next one comes. */
+static void test_organizations_that_share_a_place_are_all_counted_and_bounded(void **state)
+{
+    test_world *world = *state;
+    char names[SHARING][32];
+    int number = 0;
+    measure(world);
+    for (int i = 0; i < SHARING; i++) {
+        name_sharing(&number, names[i], sizeof names[i]);
+        const kedge_project_ref ref = {.organization = kedge_bytes_of(names[i])};
+        assert_int_equal(kedge_usage_check_stored(HANDLE(world->backend, &ref), NULL), KEDGE_OK);
+        kedge_usage_begin();
+        put_filler(i, 0);
+        kedge_usage_end(HANDLE(world->backend, &ref));
+    }
+    const kedge_project_ref last = {.organization = kedge_bytes_of(names[SHARING - 1])};
+    int64_t most;
+    assert_int_equal(kedge_usage_add(HANDLE(world->backend, &last), PLENTY, &most, NULL), KEDGE_OK);
+    world_restart(world);
+    for (int i = 0; i < SHARING; i++) {
+        const kedge_project_ref ref = {.organization = kedge_bytes_of(names[i])};
+        bool full = i == SHARING - 1;
+        int64_t bytes = 0;
+        assert_int_equal(kedge_usage_read(HANDLE(world->backend, &ref), &bytes, NULL), KEDGE_OK);
+        assert_in_range(bytes - (full ? PLENTY : 0), FILLER, FILLER + 30);
+        kedge_error error = {0};
+        assert_int_equal(kedge_usage_check_stored(HANDLE(world->backend, &ref), &error),
+                         full ? KEDGE_UNAVAILABLE : KEDGE_OK);
+        kedge_usage_begin();
+        put_filler(i, 1);
+        kedge_usage_end(HANDLE(world->backend, &ref));
+    }
     end(world);
 }
 
@@ -194,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_a_push_that_a_consumer_decides_is_counted),
         OVER_MEMORY(test_a_snapshot_of_a_log_is_counted),
         OVER_MEMORY(test_what_several_threads_store_is_counted_once),
+        OVER_MEMORY(test_organizations_that_share_a_place_are_all_counted_and_bounded),
     };
     return cmocka_run_group_tests_name("what is stored by work behind", tests, NULL, NULL);
 }

@@ -309,6 +309,37 @@ static void each_part_of_a_large_blob_is_a_request(void **state)
     assert_int_equal(spent(self, KEDGE_COST_BLOB_PUTS), 0);
 }
 
+static kedge_status grant_put(void *self, const kedge_blob_upload *upload, kedge_blob_grant *grant,
+                              kedge_error *error)
+{
+    (void)self;
+    (void)upload;
+    (void)grant;
+    (void)error;
+    return KEDGE_OK;
+}
+
+/* The meter never sees the upload itself. */
+static void an_upload_that_is_granted_counts_as_made(void **state)
+{
+    bench *self = *state;
+    kedge_blobs_vtable granting = *self->store_blobs.vtable;
+    granting.presign_put = grant_put;
+    kedge_meter *meter;
+    assert_ok(kedge_meter_new(self->around.environment.allocator, self->store_records,
+                              (kedge_blobs){&granting, self->store_blobs.self}, self->store_queue,
+                              self->store_stream, &meter, NULL));
+    const kedge_blobs blobs = kedge_meter_blobs(meter);
+    const kedge_blob_upload upload = {.key = KEDGE_BYTES("u"), .size_bytes = 5000};
+    kedge_blob_grant grant = {.url = kedge_buffer_make(self->around.environment.allocator)};
+    assert_ok(blobs.vtable->presign_put(blobs.self, &upload, &grant, NULL));
+    kedge_cost total = kedge_meter_totals(meter);
+    assert_int_equal(total.of[KEDGE_COST_BLOB_PUTS], 1);
+    assert_int_equal(total.of[KEDGE_COST_BLOB_BYTES_PUT], 5000);
+    assert_int_equal(total.of[KEDGE_COST_BYTES_STORED], 5000);
+    kedge_meter_free(meter);
+}
+
 static void a_blob_that_is_there_or_is_not_costs_its_request(void **state)
 {
     bench *self = *state;
@@ -423,6 +454,7 @@ int main(void)
         METER(a_read_of_what_is_not_there_costs_the_least),
         METER(a_batch_rounds_each_item_and_a_query_their_sum),
         METER(each_part_of_a_large_blob_is_a_request),
+        METER(an_upload_that_is_granted_counts_as_made),
         METER(a_blob_that_is_there_or_is_not_costs_its_request),
         METER(each_64_kilobytes_of_a_message_are_a_request),
         METER(a_read_of_the_stream_is_a_request_and_a_list_of_shards_is_free),

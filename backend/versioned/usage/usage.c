@@ -10,6 +10,7 @@
 #include "common/error.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #define TRIES_MAX 16
@@ -67,12 +68,17 @@ static row *find_free(row *set)
     return found;
 }
 
-/* NULL: all that share its place have something to add, and nothing of it is remembered now. */
-static row *find(kedge_usage *usage, kedge_bytes organization)
+static row *set_of(kedge_usage *usage, kedge_bytes organization)
 {
     const kedge_project_ref ref = {.organization = organization};
     size_t place = kedge_project_ref_hash(&ref) % KEDGE_USAGE_SETS;
-    row *set = &usage->rows[place * KEDGE_USAGE_WAYS];
+    return &usage->rows[place * KEDGE_USAGE_WAYS];
+}
+
+/* NULL: all that share its place have something to add (see make_room). */
+static row *find(kedge_usage *usage, kedge_bytes organization)
+{
+    row *set = set_of(usage, organization);
     for (size_t i = 0; i < KEDGE_USAGE_WAYS; i++)
         if (kedge_bytes_equal_text(organization, set[i].organization)) return &set[i];
     row *found = find_free(set);
@@ -232,6 +238,41 @@ static kedge_status add_waiting(const kedge_project *project, kedge_error *error
     return status;
 }
 
+/* The organization's row, or NULL; then `other` is the one that shares its place, has something to
+ * add, and was looked at least recently, or "" when threads add for all of them. */
+static row *find_or_other(kedge_usage *usage, kedge_bytes organization, char *other,
+                          size_t other_size)
+{
+    row *found = find(usage, organization);
+    const row *set = set_of(usage, organization);
+    const row *chosen = NULL;
+    for (size_t i = 0; found == NULL && i < KEDGE_USAGE_WAYS; i++)
+        if (set[i].adding == 0 && (chosen == NULL || set[i].read_ms < chosen->read_ms))
+            chosen = &set[i];
+    snprintf(other, other_size, "%s", chosen == NULL ? "" : chosen->organization);
+    return found;
+}
+
+/* Sees to it that the organization has a row: when all that share its place have something to add,
+ * one of these is added to its record, and its row is free. */
+static void make_room(const kedge_project *project)
+{
+    kedge_usage *usage = project->backend->usage;
+    kedge_status status = KEDGE_OK;
+    for (size_t tries = 0; tries < KEDGE_USAGE_WAYS && status == KEDGE_OK; tries++) {
+        char other[KEDGE_LIMIT_NAME_BYTES + 1];
+        kedge_error error = {0};
+        pthread_mutex_lock(&usage->mutex);
+        bool found = find_or_other(usage, project->ref.organization, other, sizeof other) != NULL;
+        pthread_mutex_unlock(&usage->mutex);
+        if (found || other[0] == '\0') return;
+        const kedge_project_ref ref = {.organization = kedge_bytes_of(other)};
+        const kedge_project its = kedge_project_of(project->backend, &ref);
+        status = add_waiting(&its, &error);
+        if (status != KEDGE_OK) kedge_background_failed(&its, KEDGE_BACKGROUND_USAGE, &error);
+    }
+}
+
 /* With the mutex held. */
 static bool is_old(const kedge_usage *usage, const row *of)
 {
@@ -246,6 +287,7 @@ void kedge_usage_end(const kedge_project *project)
     asked_at = put;
     if (usage == NULL || project->backend->options.organization_stored_bytes == 0 || more == 0)
         return;
+    make_room(project);
     pthread_mutex_lock(&usage->mutex);
     row *of = find(usage, project->ref.organization);
     if (of != NULL) of->waiting += more;
@@ -322,6 +364,7 @@ kedge_status kedge_usage_check_stored(const kedge_project *project, kedge_error 
     int64_t bound = project->backend->options.organization_stored_bytes;
     bool old;
     if (usage == NULL || bound == 0) return KEDGE_OK;
+    make_room(project);
     int64_t stored = stored_now(usage, project->ref.organization, &old);
     if (old) {
         kedge_status status = add_waiting(project, error);

@@ -5,9 +5,11 @@
  *
  * A piece of work counts what its thread has put into the ports (backend/ports/meter.h; without a
  * meter nothing is counted). The counts are collected in memory, and added to the record when they
- * come to KEDGE_USAGE_BYTES or are KEDGE_USAGE_MS old. So a process that is killed forgets at most
- * that much of each organization, and other processes learn of it as late. What is removed is not
- * taken off, nor is what a tool writes counted: jobs/usage.h counts again what is there.
+ * come to KEDGE_USAGE_BYTES, when the organization puts something and its record was not looked at
+ * for KEDGE_USAGE_MS, or when another organization needs the place. So a process that is killed
+ * forgets at most that much of each organization, and other processes learn of it as late. What is
+ * removed is not taken off, nor is what a tool writes counted: jobs/usage.h counts again what is
+ * there.
  *
  * Projects have no count of their own: their records are counted, at most every KEDGE_USAGE_MS.
  *
@@ -19,7 +21,8 @@
 
 #define KEDGE_USAGE_BYTES 65536
 #define KEDGE_USAGE_MS    60000
-/* So many organizations are remembered at once: SETS times WAYS. */
+/* So many organizations are remembered at once: SETS times WAYS. Of those that share a place, one
+ * that comes when all have something to add waits until one of them was added to its record. */
 #define KEDGE_USAGE_SETS 1024
 #define KEDGE_USAGE_WAYS 4
 
