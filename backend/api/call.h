@@ -130,7 +130,8 @@ void kedge_api_refuse_foreign(kedge_api_call *call);
 
 /* Responds that there is no such project, also when this identity may not see it. */
 void kedge_api_refuse_project(kedge_api_call *call);
-/* Fails as kedge_usage_check_projects, unless the project is there. */
+/* Fails when the organization may have no other project, or store nothing more, unless the project
+ * is there. */
 kedge_status kedge_api_check_new_project(const kedge_project *project, kedge_error *error);
 /* Creates the project where that is allowed; KEDGE_NOT_FOUND elsewhere. */
 kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *error);

@@ -69,12 +69,18 @@ void kedge_api_refuse_project(kedge_api_call *call)
                      (int)call->project.ref.project.size, call->project.ref.project.data);
 }
 
+static kedge_status check_budgets(const kedge_project *project, kedge_error *error)
+{
+    kedge_status status = kedge_usage_check_projects(project, error);
+    return status == KEDGE_OK ? kedge_usage_check_stored(project, error) : status;
+}
+
 kedge_status kedge_api_check_new_project(const kedge_project *project, kedge_error *error)
 {
     kedge_project_kind kind;
     kedge_error refusal = {0};
     kedge_error absent = {0};
-    kedge_status status = kedge_usage_check_projects(project, &refusal);
+    kedge_status status = check_budgets(project, &refusal);
     if (status == KEDGE_OK || kedge_project_find_kind(project, &kind, &absent) == KEDGE_OK)
         return KEDGE_OK;
     *error = refusal;
@@ -88,7 +94,7 @@ kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *
     if (!project->backend->options.create_projects) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
     }
-    kedge_status status = kedge_usage_check_projects(project, error);
+    kedge_status status = check_budgets(project, error);
     if (status == KEDGE_OK) status = kedge_project_create(project, &created, &created_ms, error);
     if (status == KEDGE_OK) {
         if (created) kedge_usage_created(project);

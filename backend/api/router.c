@@ -25,7 +25,9 @@ typedef enum route_kind {
 enum {
     EVERYBODY = 1,   /* needs no identity */
     ADMINISTERS = 2, /* what it changes is for the audit log */
-    STORES = 4       /* an organization that has stored all that it may is refused */
+    /* An organization that has stored all that it may is refused. Whoever creates a project asks by
+     * itself, since it may be there. */
+    STORES = 4
 };
 
 typedef struct api_route {
@@ -56,7 +58,7 @@ static const api_route routes[] = {
     {"GET", ORGANIZATION "/resources/{k}/{r}/versions", kedge_api_resource_versions, ANY, 0},
     {"POST", ORGANIZATION "/resources/{k}/{r}/rollback", kedge_api_resource_rollback, ANY,
      ADMINISTERS | STORES},
-    {"PUT", PROJECT, kedge_api_project_create, ANY, ADMINISTERS | STORES},
+    {"PUT", PROJECT, kedge_api_project_create, ANY, ADMINISTERS},
     {"GET", PROJECT, kedge_api_project, EITHER, 0},
     {"GET", PROJECT "/settings", kedge_api_project_settings, EITHER, 0},
     {"PUT", PROJECT "/settings", kedge_api_project_settings_put, EITHER, ADMINISTERS | STORES},

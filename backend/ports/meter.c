@@ -42,7 +42,7 @@ static bool is_charged(kedge_status status)
            status == KEDGE_UNAVAILABLE || status == KEDGE_CORRUPT;
 }
 
-/* Also what was stored for all that is known. */
+/* Also after KEDGE_UNAVAILABLE: it may have been stored. */
 static bool is_stored(kedge_status status)
 {
     return status == KEDGE_OK || status == KEDGE_UNAVAILABLE;

@@ -167,6 +167,8 @@ static void test_each_request_that_stores_is_refused_beyond_the_bound(void **sta
                 kedge_bytes_of(asked[i].body));
         assert_response_is(world, 429, "budget-exceeded");
     }
+    /* It stores nothing, since the project is there. */
+    assert_int_equal(create(world, "notes", ""), 200);
     /* Another organization has its own, and foreign and absent projects look alike. */
     api_ask(world, &eve, "PUT", "/v1/orgs/evil/projects/p", kedge_bytes_of(""));
     assert_response_is(world, 201, "");
@@ -300,6 +302,20 @@ static void test_in_open_mode_no_use_creates_a_project_too_many(void **state)
     (void)state;
 }
 
+static void test_in_open_mode_no_use_creates_a_project_beyond_what_may_be_stored(void **state)
+{
+    api_world *world = bounded(0, 1);
+    world->open = true;
+    api_world_restart(world);
+    push_large(world, 1, 8);
+    assert_response_is(world, 200, "");
+    api_ask(world, &ann, "POST", "/v1/orgs/acme/projects/other/pull",
+            kedge_bytes_of("{\"pullVersion\":1,\"clientGroupID\":\"g\",\"cookie\":null}"));
+    assert_response_is(world, 429, "budget-exceeded");
+    end(world);
+    (void)state;
+}
+
 /* More than one page of their records is counted. */
 static void test_many_projects_are_counted_to_the_bound(void **state)
 {
@@ -329,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_an_organization_has_as_many_projects_as_it_may),
         cmocka_unit_test(test_a_project_that_went_makes_room_within_a_minute),
         cmocka_unit_test(test_in_open_mode_no_use_creates_a_project_too_many),
+        cmocka_unit_test(test_in_open_mode_no_use_creates_a_project_beyond_what_may_be_stored),
         cmocka_unit_test(test_many_projects_are_counted_to_the_bound),
     };
     return cmocka_run_group_tests_name("what an organization may have", tests, NULL, NULL);

@@ -32,6 +32,7 @@ typedef struct row {
 struct kedge_usage {
     const kedge_environment *environment;
     pthread_mutex_t mutex;
+    size_t turn; /* of the ways of a set that is full */
     row rows[ROWS];
 };
 
@@ -238,34 +239,28 @@ static kedge_status add_waiting(const kedge_project *project, kedge_error *error
     return status;
 }
 
-/* The organization's row, or NULL; then `other` is the one that shares its place, has something to
- * add, and was looked at least recently, or "" when threads add for all of them. */
-static row *find_or_other(kedge_usage *usage, kedge_bytes organization, char *other,
-                          size_t other_size)
+/* False: the organization has a row. Else `other` is one that shares its place, each in turn. */
+static bool lacks_room(kedge_usage *usage, kedge_bytes organization, char *other, size_t other_size)
 {
-    row *found = find(usage, organization);
-    const row *set = set_of(usage, organization);
-    const row *chosen = NULL;
-    for (size_t i = 0; found == NULL && i < KEDGE_USAGE_WAYS; i++)
-        if (set[i].adding == 0 && (chosen == NULL || set[i].read_ms < chosen->read_ms))
-            chosen = &set[i];
-    snprintf(other, other_size, "%s", chosen == NULL ? "" : chosen->organization);
-    return found;
+    pthread_mutex_lock(&usage->mutex);
+    bool lacks = find(usage, organization) == NULL;
+    size_t way = lacks ? usage->turn++ % KEDGE_USAGE_WAYS : 0;
+    snprintf(other, other_size, "%s", set_of(usage, organization)[way].organization);
+    pthread_mutex_unlock(&usage->mutex);
+    return lacks;
 }
 
 /* Sees to it that the organization has a row: when all that share its place have something to add,
- * one of these is added to its record, and its row is free. */
+ * one of these is added to its record, and its row is free. A record that is damaged does not stop
+ * the others. */
 static void make_room(const kedge_project *project)
 {
-    kedge_usage *usage = project->backend->usage;
+    char other[KEDGE_LIMIT_NAME_BYTES + 1];
     kedge_status status = KEDGE_OK;
-    for (size_t tries = 0; tries < KEDGE_USAGE_WAYS && status == KEDGE_OK; tries++) {
-        char other[KEDGE_LIMIT_NAME_BYTES + 1];
+    for (size_t tries = 0; tries < KEDGE_USAGE_WAYS && status != KEDGE_UNAVAILABLE; tries++) {
         kedge_error error = {0};
-        pthread_mutex_lock(&usage->mutex);
-        bool found = find_or_other(usage, project->ref.organization, other, sizeof other) != NULL;
-        pthread_mutex_unlock(&usage->mutex);
-        if (found || other[0] == '\0') return;
+        if (!lacks_room(project->backend->usage, project->ref.organization, other, sizeof other))
+            return;
         const kedge_project_ref ref = {.organization = kedge_bytes_of(other)};
         const kedge_project its = kedge_project_of(project->backend, &ref);
         status = add_waiting(&its, &error);
@@ -299,12 +294,12 @@ void kedge_usage_end(const kedge_project *project)
         kedge_background_failed(project, KEDGE_BACKGROUND_USAGE, &error);
 }
 
-/* A store that does not take one is not asked to take the others. */
+/* A store that is away for one is not asked to take the others. */
 static void add_all(kedge_backend *backend)
 {
     kedge_usage *usage = backend->usage;
     kedge_status status = KEDGE_OK;
-    for (size_t i = 0; i < ROWS && status == KEDGE_OK; i++) {
+    for (size_t i = 0; i < ROWS && status != KEDGE_UNAVAILABLE; i++) {
         kedge_error error = {0};
         row this = usage->rows[i];
         if (this.waiting == 0) continue;
