@@ -174,8 +174,10 @@ kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_i
     kedge_status status = kedge_api_admit(&opened, identity, &admission, error);
     if (status != KEDGE_OK) return status;
     status = kedge_api_find_kind(&opened, error);
+    kedge_usage_begin();
     if (status == KEDGE_OK || status == KEDGE_NOT_FOUND)
         status = kedge_api_head(&opened, &head, error);
+    kedge_usage_end(&opened);
     if (status != KEDGE_OK) return status;
     *version = head->number;
     kedge_version_release(head);

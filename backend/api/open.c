@@ -72,7 +72,7 @@ void kedge_api_refuse_project(kedge_api_call *call)
 static kedge_status check_budgets(const kedge_project *project, kedge_error *error)
 {
     kedge_status status = kedge_usage_check_projects(project, error);
-    return status == KEDGE_OK ? kedge_usage_check_stored(project, error) : status;
+    return status == KEDGE_OK ? kedge_usage_check_stored(project, 0, error) : status;
 }
 
 kedge_status kedge_api_check_new_project(const kedge_project *project, kedge_error *error)

@@ -266,7 +266,8 @@ static bool may_store(kedge_api_call *call, const api_route *route)
 {
     if (!(route->traits & STORES)) return true;
     if (!kedge_api_is_of_organization(call)) return false;
-    kedge_status status = kedge_usage_check_stored(&call->project, &call->error);
+    kedge_status status =
+        kedge_usage_check_stored(&call->project, call->request->body.size, &call->error);
     if (status != KEDGE_OK) kedge_api_fail(call, status);
     return status == KEDGE_OK;
 }

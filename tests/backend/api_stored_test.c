@@ -8,6 +8,7 @@
 #include "backend/versioned/usage/usage.h"
 #include "tests/support/project.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,38 @@ static kedge_records inner;
 static kedge_blobs inner_blobs;
 static kedge_records_vtable outer;
 
+/* In the middle of a write the same organization asks again, on another thread. */
+static struct {
+    api_world *world;
+    const char *method;
+    const char *path;
+    const char *body;
+    int status; /* of the request in between */
+} between;
+
+static void *ask_between(void *unused)
+{
+    (void)unused;
+    kedge_api_response response = {.body = kedge_buffer_make(&kedge_allocator_default)};
+    const kedge_api_request request = {.method = kedge_bytes_of(between.method),
+                                       .path = kedge_bytes_of(between.path),
+                                       .body = kedge_bytes_of(between.body),
+                                       .identity = &ann};
+    kedge_backend_handle(between.world->backend, &request, &response);
+    between.status = response.status;
+    kedge_buffer_free(&response.body);
+    return NULL;
+}
+
+static void run_between(void)
+{
+    pthread_t thread;
+    if (between.world == NULL || between.status != 0) return;
+    between.status = -1;
+    assert_int_equal(pthread_create(&thread, NULL, ask_between, NULL), 0);
+    pthread_join(thread, NULL);
+}
+
 static kedge_status write_or_not(void *self, const kedge_record_write *write, kedge_error *error)
 {
     kedge_bytes sort = write->record.key.sort;
@@ -37,7 +70,15 @@ static kedge_status write_or_not(void *self, const kedge_record_write *write, ke
         if (error != NULL) *error = (kedge_error){.status = KEDGE_UNAVAILABLE};
         return KEDGE_UNAVAILABLE;
     }
+    if (write->kind == KEDGE_WRITE_PUT && !kedge_bytes_equal_text(sort, "Stored")) run_between();
     return inner.vtable->write(self, write, error);
+}
+
+static kedge_status transact(void *self, const kedge_record_write *writes, size_t count,
+                             kedge_error *error)
+{
+    run_between();
+    return inner.vtable->transact(self, writes, count, error);
 }
 
 static void measure(api_world *world)
@@ -46,6 +87,7 @@ static void measure(api_world *world)
     inner_blobs = world->blobs;
     outer = *inner.vtable;
     outer.write = write_or_not;
+    outer.transact = transact;
     const kedge_records failing = {&outer, inner.self};
     assert_int_equal(kedge_meter_new(&kedge_allocator_default, failing, world->blobs,
                                      (kedge_queue){0}, (kedge_stream){0}, &meter, NULL),
@@ -335,6 +377,50 @@ static void test_many_projects_are_counted_to_the_bound(void **state)
     (void)state;
 }
 
+/* ---- requests at once ---- */
+
+static void test_what_requests_at_once_will_store_is_reserved(void **state)
+{
+    api_world *world = bounded(0, 600 * KIB);
+    push_large(world, 1, 8); /* the count is known then */
+    memset(&between, 0, sizeof between);
+    between.method = "PUT";
+    between.path = "/v1/orgs/acme/projects/other";
+    between.body = "";
+    between.world = world;
+    push_large(world, 2, 650 * KIB);
+    assert_response_is(world, 200, "");
+    between.world = NULL;
+    assert_int_equal(between.status, 429);
+    end(world);
+    (void)state;
+}
+
+static void test_a_project_that_is_being_created_is_reserved(void **state)
+{
+    api_world *world = bounded(3, 0);
+    memset(&between, 0, sizeof between);
+    assert_int_equal(create(world, "p2", ""), 201);
+    between.method = "PUT";
+    between.path = "/v1/orgs/acme/projects/p4";
+    between.body = "";
+    between.world = world;
+    assert_int_equal(create(world, "p3", ""), 201);
+    between.world = NULL;
+    assert_int_equal(between.status, 429);
+    /* One that was there gives its place back. */
+    api_world_restart(world);
+    world->projects_max = 4;
+    api_world_restart(world);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(create(world, "p3", ""), 200);
+    assert_int_equal(create(world, "p4", ""), 201);
+    create(world, "p5", "");
+    assert_response_is(world, 429, "budget-exceeded");
+    end(world);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +433,8 @@ int main(void)
         cmocka_unit_test(test_in_open_mode_no_use_creates_a_project_too_many),
         cmocka_unit_test(test_in_open_mode_no_use_creates_a_project_beyond_what_may_be_stored),
         cmocka_unit_test(test_many_projects_are_counted_to_the_bound),
+        cmocka_unit_test(test_what_requests_at_once_will_store_is_reserved),
+        cmocka_unit_test(test_a_project_that_is_being_created_is_reserved),
     };
     return cmocka_run_group_tests_name("what an organization may have", tests, NULL, NULL);
 }

@@ -234,7 +234,7 @@ static void test_organizations_that_share_a_place_are_all_counted_and_bounded(vo
         name_sharing(&number, names[i], sizeof names[i]);
         const kedge_project_ref ref = {.organization = kedge_bytes_of(names[i])};
         if (i < KEDGE_USAGE_WAYS) /* else what is put is added at once */
-            assert_int_equal(kedge_usage_check_stored(HANDLE(world->backend, &ref), NULL),
+            assert_int_equal(kedge_usage_check_stored(HANDLE(world->backend, &ref), 0, NULL),
                              KEDGE_OK);
         kedge_usage_begin();
         put_filler(i, 0);
@@ -252,7 +252,7 @@ static void test_organizations_that_share_a_place_are_all_counted_and_bounded(vo
         assert_int_equal(kedge_usage_read(HANDLE(world->backend, &ref), &bytes, NULL), KEDGE_OK);
         assert_in_range(bytes - (full ? PLENTY : 0), FILLER, FILLER + 30);
         kedge_error error = {0};
-        assert_int_equal(kedge_usage_check_stored(HANDLE(world->backend, &ref), &error),
+        assert_int_equal(kedge_usage_check_stored(HANDLE(world->backend, &ref), 0, &error),
                          full ? KEDGE_UNAVAILABLE : KEDGE_OK);
         kedge_usage_begin();
         put_filler(i, 1);

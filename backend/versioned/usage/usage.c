@@ -24,9 +24,12 @@ typedef struct row {
     int64_t stored;                                /* in the record then */
     int64_t waiting;                               /* not in the record yet */
     int64_t adding;                                /* on the way to it, by one thread */
+    uint64_t adds;                                 /* that have ended */
+    int64_t coming;                                /* bytes of requests that are under way */
     bool counted;
     int64_t counted_ms;
     int64_t projects;
+    int64_t creating; /* projects, by requests that are under way */
 } row;
 
 struct kedge_usage {
@@ -56,15 +59,18 @@ kedge_status kedge_usage_new(const kedge_backend_options *options, kedge_usage *
 
 /* ---- the table; with the mutex held ---- */
 
-/* The one of the set that was looked at least recently, and has nothing to add. */
+static bool is_idle(const row *of)
+{
+    return of->waiting + of->adding + of->coming + of->creating == 0;
+}
+
+/* The one of the set that was looked at least recently, of those that nobody uses now. */
 static row *find_free(row *set)
 {
     row *found = NULL;
     for (size_t i = 0; i < KEDGE_USAGE_WAYS; i++) {
         if (set[i].organization[0] == '\0') return &set[i];
-        if (set[i].waiting + set[i].adding == 0 &&
-            (found == NULL || set[i].read_ms < found->read_ms))
-            found = &set[i];
+        if (is_idle(&set[i]) && (found == NULL || set[i].read_ms < found->read_ms)) found = &set[i];
     }
     return found;
 }
@@ -76,7 +82,7 @@ static row *set_of(kedge_usage *usage, kedge_bytes organization)
     return &usage->rows[place * KEDGE_USAGE_WAYS];
 }
 
-/* NULL: all that share its place have something to add (see make_room). */
+/* NULL: all that share its place are in use (see make_room). */
 static row *find(kedge_usage *usage, kedge_bytes organization)
 {
     row *set = set_of(usage, organization);
@@ -194,6 +200,10 @@ kedge_status kedge_usage_count_projects(const kedge_project *project, int64_t mo
 /* What the thread had put when it was last asked. */
 static _Thread_local uint64_t asked_at;
 
+/* What this thread's request has added to `coming` and `creating` of its organization. */
+static _Thread_local int64_t own_coming;
+static _Thread_local int64_t own_creating;
+
 static uint64_t put_so_far(void)
 {
     return kedge_meter_of_thread().of[KEDGE_COST_BYTES_STORED];
@@ -214,6 +224,7 @@ static kedge_status add_waiting(const kedge_project *project, kedge_error *error
     row *of = find(usage, project->ref.organization);
     bool adds = of != NULL && of->adding == 0;
     int64_t more = adds ? of->waiting : 0;
+    uint64_t seen = of == NULL ? 0 : of->adds;
     if (adds) {
         of->adding = more;
         of->waiting = 0;
@@ -226,13 +237,15 @@ static kedge_status add_waiting(const kedge_project *project, kedge_error *error
     asked_at += put_so_far() - before; /* the record itself is nobody's */
     pthread_mutex_lock(&usage->mutex);
     of = find(usage, project->ref.organization);
-    if (of != NULL && status == KEDGE_OK && (adds || !of->read)) { /* not older than the other's */
+    /* What was read before another thread has added is older than what that thread knows. */
+    if (of != NULL && status == KEDGE_OK && (of->adds == seen || !of->read)) {
         of->read = true;
         of->stored = stored;
         of->read_ms = now_ms(usage);
     }
     if (of != NULL && more > 0) {
         of->adding = 0;
+        of->adds++;
         if (status != KEDGE_OK) of->waiting += more;
     }
     pthread_mutex_unlock(&usage->mutex);
@@ -274,18 +287,32 @@ static bool is_old(const kedge_usage *usage, const row *of)
     return !of->read || now_ms(usage) - of->read_ms >= KEDGE_USAGE_MS;
 }
 
+/* With the mutex held. */
+static void end_request(row *of)
+{
+    if (of != NULL) {
+        of->coming -= own_coming;
+        of->creating -= own_creating;
+    }
+    own_coming = 0;
+    own_creating = 0;
+}
+
 void kedge_usage_end(const kedge_project *project)
 {
     kedge_usage *usage = project->backend->usage;
     uint64_t put = put_so_far();
     int64_t more = (int64_t)(put - asked_at);
     asked_at = put;
-    if (usage == NULL || project->backend->options.organization_stored_bytes == 0 || more == 0)
-        return;
-    make_room(project);
+    if (usage == NULL) return;
+    if (project->backend->options.organization_stored_bytes == 0) more = 0;
+    if (more == 0 && own_coming == 0 && own_creating == 0) return;
+    if (more > 0) make_room(project);
     pthread_mutex_lock(&usage->mutex);
     row *of = find(usage, project->ref.organization);
+    end_request(of);
     if (of != NULL) of->waiting += more;
+    if (more == 0) of = NULL;
     bool due =
         of != NULL && of->adding == 0 && (of->waiting >= KEDGE_USAGE_BYTES || is_old(usage, of));
     pthread_mutex_unlock(&usage->mutex);
@@ -342,65 +369,91 @@ const char *kedge_usage_exceeded(const kedge_backend *backend, const kedge_error
     return NULL;
 }
 
-/* What the table says; `*old`: the record is to be looked at. */
-static int64_t stored_now(kedge_usage *usage, kedge_bytes organization, bool *old)
+/* Whether what the table says of the organization is old. */
+static bool is_to_be_read(kedge_usage *usage, kedge_bytes organization)
 {
     pthread_mutex_lock(&usage->mutex);
     const row *of = find(usage, organization);
-    int64_t stored = of == NULL ? 0 : of->stored + of->waiting + of->adding;
-    *old = of != NULL && is_old(usage, of);
+    bool old = of != NULL && is_old(usage, of);
     pthread_mutex_unlock(&usage->mutex);
-    return stored;
+    return old;
 }
 
-kedge_status kedge_usage_check_stored(const kedge_project *project, kedge_error *error)
+kedge_status kedge_usage_check_stored(const kedge_project *project, size_t coming,
+                                      kedge_error *error)
 {
     kedge_usage *usage = project->backend->usage;
     int64_t bound = project->backend->options.organization_stored_bytes;
-    bool old;
     if (usage == NULL || bound == 0) return KEDGE_OK;
     make_room(project);
-    int64_t stored = stored_now(usage, project->ref.organization, &old);
-    if (old) {
+    if (is_to_be_read(usage, project->ref.organization)) {
         kedge_status status = add_waiting(project, error);
         if (status != KEDGE_OK) return status;
-        stored = stored_now(usage, project->ref.organization, &old);
     }
-    return stored >= bound ? refuse(KEDGE_USAGE_STORED, bound, error) : KEDGE_OK;
+    pthread_mutex_lock(&usage->mutex);
+    row *of = find(usage, project->ref.organization);
+    bool full = of != NULL && of->stored + of->waiting + of->adding + of->coming >= bound;
+    if (of != NULL && !full) {
+        of->coming += (int64_t)coming;
+        own_coming += (int64_t)coming;
+    }
+    pthread_mutex_unlock(&usage->mutex);
+    return full ? refuse(KEDGE_USAGE_STORED, bound, error) : KEDGE_OK;
+}
+
+/* Counts them, unless that was done within a minute. */
+static kedge_status look_at_projects(const kedge_project *project, kedge_error *error)
+{
+    kedge_usage *usage = project->backend->usage;
+    int64_t projects = 0;
+    pthread_mutex_lock(&usage->mutex);
+    row *of = find(usage, project->ref.organization);
+    bool known = of != NULL && of->counted && now_ms(usage) - of->counted_ms < KEDGE_USAGE_MS;
+    pthread_mutex_unlock(&usage->mutex);
+    if (known) return KEDGE_OK;
+    kedge_status status = kedge_usage_count_projects(
+        project, project->backend->options.organization_projects, &projects, error);
+    if (status != KEDGE_OK) return status;
+    pthread_mutex_lock(&usage->mutex);
+    of = find(usage, project->ref.organization);
+    if (of != NULL) {
+        of->counted = true;
+        of->projects = projects;
+        of->counted_ms = now_ms(usage);
+    }
+    pthread_mutex_unlock(&usage->mutex);
+    return KEDGE_OK;
 }
 
 kedge_status kedge_usage_check_projects(const kedge_project *project, kedge_error *error)
 {
     kedge_usage *usage = project->backend->usage;
     int64_t bound = project->backend->options.organization_projects;
-    int64_t projects = 0;
     if (usage == NULL || bound == 0) return KEDGE_OK;
+    make_room(project);
+    kedge_status status = look_at_projects(project, error);
+    if (status != KEDGE_OK) return status;
     pthread_mutex_lock(&usage->mutex);
     row *of = find(usage, project->ref.organization);
-    bool known = of != NULL && of->counted && now_ms(usage) - of->counted_ms < KEDGE_USAGE_MS;
-    if (known) projects = of->projects;
-    pthread_mutex_unlock(&usage->mutex);
-    if (!known) {
-        kedge_status status = kedge_usage_count_projects(project, bound, &projects, error);
-        if (status != KEDGE_OK) return status;
-        pthread_mutex_lock(&usage->mutex);
-        of = find(usage, project->ref.organization);
-        if (of != NULL) {
-            of->counted = true;
-            of->projects = projects;
-            of->counted_ms = now_ms(usage);
-        }
-        pthread_mutex_unlock(&usage->mutex);
+    bool full = of != NULL && of->projects + of->creating >= bound;
+    if (of != NULL && !full) {
+        of->creating++;
+        own_creating++;
     }
-    return projects >= bound ? refuse(KEDGE_USAGE_PROJECTS, bound, error) : KEDGE_OK;
+    pthread_mutex_unlock(&usage->mutex);
+    return full ? refuse(KEDGE_USAGE_PROJECTS, bound, error) : KEDGE_OK;
 }
 
 void kedge_usage_created(const kedge_project *project)
 {
     kedge_usage *usage = project->backend->usage;
-    if (usage == NULL) return;
+    if (usage == NULL || project->backend->options.organization_projects == 0) return;
     pthread_mutex_lock(&usage->mutex);
     row *of = find(usage, project->ref.organization);
-    if (of != NULL) of->projects++;
+    if (of != NULL) {
+        of->projects++;
+        of->creating -= own_creating;
+    }
+    own_creating = 0;
     pthread_mutex_unlock(&usage->mutex);
 }

@@ -22,7 +22,8 @@
 #define KEDGE_USAGE_BYTES 65536
 #define KEDGE_USAGE_MS    60000
 /* So many organizations are remembered at once: SETS times WAYS. Of those that share a place, one
- * that comes when all have something to add waits until one of them was added to its record. */
+ * that comes when all have something to add waits until one of them was added to its record. One
+ * that comes while all have requests under way is not counted until one of these has ended. */
 #define KEDGE_USAGE_SETS 1024
 #define KEDGE_USAGE_WAYS 4
 
@@ -32,16 +33,18 @@ kedge_status kedge_usage_new(const kedge_backend_options *options, kedge_usage *
 /* Adds what is not in the records yet. */
 void kedge_usage_close(kedge_backend *backend);
 
-/* From here on the thread works for the project's organization, until it says so of another one. */
+/* From here on the thread works for one organization, until kedge_usage_end. */
 void kedge_usage_begin(void);
-/* Counts what the thread has put since its last call of either. A failure to add it to the record
- * is reported as background work; the count is kept. */
+/* Counts what the thread has put since its last call of either, in place of what its checks have
+ * reserved. A failure to add it to the record is reported as background work; the count is kept. */
 void kedge_usage_end(const kedge_project *project);
 
 /* KEDGE_UNAVAILABLE with the budget's name as the code when the project's organization may store
- * nothing more. */
-kedge_status kedge_usage_check_stored(const kedge_project *project, kedge_error *error);
-/* The same when it may have no other project. As many as are created at once may be more. */
+ * nothing more. Otherwise `coming` bytes are reserved until kedge_usage_end: those of the request's
+ * body, as what it will store is not known. */
+kedge_status kedge_usage_check_stored(const kedge_project *project, size_t coming,
+                                      kedge_error *error);
+/* The same when it may have no other project; one is reserved. */
 kedge_status kedge_usage_check_projects(const kedge_project *project, kedge_error *error);
 /* The organization has one more. */
 void kedge_usage_created(const kedge_project *project);
