@@ -69,5 +69,6 @@ function(kedge_planted_program name)
   add_executable(${name} ${sound} $<TARGET_OBJECTS:kedge_planted_${ARG_BUG}>)
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C
                                            RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/planted)
+  target_link_options(${name} PRIVATE ${KEDGE_TEST_LINKER})
   target_link_libraries(${name} PRIVATE ${libraries})
 endfunction()
