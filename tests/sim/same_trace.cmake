@@ -1,12 +1,6 @@
-# The same seeds give the same traces: two runs print the same hash for each. The sanitizers, under which that is no more
-# likely to fail, have fewer.
-set(last 47)
-if("$ENV{KEDGE_TEST_PRESET}" MATCHES "^(asan|tsan)$")
-  set(last 43)
-endif()
-math(EXPR seeds "${last} - 41")
+# The same seeds give the same traces: two runs print the same hash for each.
 foreach(run 1 2)
-  execute_process(COMMAND ${PROGRAM} --seeds ${seeds} --from 42 --hash --partial
+  execute_process(COMMAND ${PROGRAM} --seeds 6 --from 42 --hash --partial
                   OUTPUT_VARIABLE printed_${run} RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "run ${run} ended with ${status}:\n${printed_${run}}")
@@ -15,6 +9,6 @@ endforeach()
 if(NOT printed_1 STREQUAL printed_2)
   message(FATAL_ERROR "two runs of the same seeds differ:\n${printed_1}\n${printed_2}")
 endif()
-if(NOT printed_1 MATCHES "seed ${last} [0-9a-f]+")
+if(NOT printed_1 MATCHES "seed 47 [0-9a-f]+")
   message(FATAL_ERROR "no hash of the last seed:\n${printed_1}")
 endif()
