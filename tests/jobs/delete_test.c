@@ -15,42 +15,28 @@
 #define MUTATIONS 14
 #define CALLS_MAX 2000
 
-static const kedge_identity admin = {
-    .user = "root", .role = "admin", .organization = "*", .admin = true};
 static char large[40000];
 
 /* ---- a project that has everything ---- */
-
-static void ask(test_world *world, const char *method, const char *path, const char *body)
-{
-    kedge_api_response response = {.body = kedge_buffer_make(&kedge_allocator_default)};
-    const kedge_api_request request = {.method = kedge_bytes_of(method),
-                                       .path = kedge_bytes_of(path),
-                                       .body = kedge_bytes_of(body),
-                                       .identity = &admin};
-    kedge_backend_handle(world->backend, &request, &response);
-    if (response.status >= 300) fail_msg("%s %s: %s", method, path, response.body.data);
-    kedge_buffer_free(&response.body);
-}
 
 static void add_log(test_world *world, const char *project)
 {
     char path[128];
     char body[sizeof large + 64];
     snprintf(path, sizeof path, "/v1/orgs/acme/projects/%s/logs/l", project);
-    ask(world, "PUT", path, "");
+    jobs_ask(world, "PUT", path, "");
     snprintf(path, sizeof path, "/v1/orgs/acme/projects/%s/logs/l/entries", project);
     snprintf(body, sizeof body, "{\"type\":\"set\",\"version\":1,\"body\":\"%s\"}", large);
     for (int i = 0; i < 3; i++)
-        ask(world, "POST", path, body);
+        jobs_ask(world, "POST", path, body);
 }
 
 static void add_resources(test_world *world, const char *project)
 {
     char path[128];
     snprintf(path, sizeof path, "/v1/orgs/acme/resources/access/project:%s", project);
-    ask(world, "PUT", path, "{\"expected\":0,\"value\":{\"users\":{\"ann\":\"editor\"}}}");
-    ask(world, "PUT", path, "{\"expected\":1,\"value\":{\"users\":{\"bob\":\"editor\"}}}");
+    jobs_ask(world, "PUT", path, "{\"expected\":0,\"value\":{\"users\":{\"ann\":\"editor\"}}}");
+    jobs_ask(world, "PUT", path, "{\"expected\":1,\"value\":{\"users\":{\"bob\":\"editor\"}}}");
 }
 
 /* As a reprocessing of its logs leaves it that was broken off, and as a pending snapshot. */
@@ -82,7 +68,7 @@ static test_world *set_scene(void **made)
     for (size_t i = 0; i + 1 < sizeof large; i++) /* which hardly compresses */
         large[i] = (char)('a' + world_random(&seed) % 26);
     transfer_tell(world, MUTATIONS);
-    ask(world, "POST", "/v1/orgs/acme/projects/notes/fork", "{\"version\":3,\"to\":\"twin\"}");
+    jobs_ask(world, "POST", "/v1/orgs/acme/projects/notes/fork", "{\"version\":3,\"to\":\"twin\"}");
     add_log(world, "notes");
     add_log(world, "twin");
     add_resources(world, "notes");
@@ -183,7 +169,7 @@ static void test_nothing_of_a_deleted_project_is_left_and_its_fork_stays(void **
     assert_int_equal(kedge_project_delete(NOTES(world), &error), KEDGE_NOT_FOUND);
     assert_string_equal(error.code, "project-not-found");
     world_restart(world);
-    ask(world, "PUT", "/v1/orgs/acme/projects/notes", "");
+    jobs_ask(world, "PUT", "/v1/orgs/acme/projects/notes", "");
     transfer_tell(world, MUTATIONS);
     assert_string_equal(jobs_findings(world, &notes), "");
     world_teardown(&made);

@@ -10,6 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- requests ---- */
+
+void jobs_ask(test_world *world, const char *method, const char *path, const char *body)
+{
+    static const kedge_identity admin = {
+        .user = "root", .role = "admin", .organization = "*", .admin = true};
+    kedge_api_response response = {.body = kedge_buffer_make(&kedge_allocator_default)};
+    const kedge_api_request request = {.method = kedge_bytes_of(method),
+                                       .path = kedge_bytes_of(path),
+                                       .body = kedge_bytes_of(body),
+                                       .identity = &admin};
+    kedge_backend_handle(world->backend, &request, &response);
+    if (response.status >= 300) fail_msg("%s %s: %s", method, path, response.body.data);
+    kedge_buffer_free(&response.body);
+}
+
 /* ---- lines ---- */
 
 static kedge_status keep_line(void *context, kedge_bytes line, kedge_error *error)

@@ -7,6 +7,9 @@
 
 #include "backend/jobs/verify.h"
 
+/* A request of an administrator, which must succeed. */
+void jobs_ask(test_world *world, const char *method, const char *path, const char *body);
+
 /* ---- lines ---- */
 
 typedef struct kept_lines {

@@ -13,21 +13,6 @@
 
 #define ENTRIES 130 /* more than a page of records */
 
-static const kedge_identity admin = {
-    .user = "root", .role = "admin", .organization = "*", .admin = true};
-
-static void ask(test_world *world, const char *method, const char *path, const char *body)
-{
-    kedge_api_response response = {.body = kedge_buffer_make(&kedge_allocator_default)};
-    const kedge_api_request request = {.method = kedge_bytes_of(method),
-                                       .path = kedge_bytes_of(path),
-                                       .body = kedge_bytes_of(body),
-                                       .identity = &admin};
-    kedge_backend_handle(world->backend, &request, &response);
-    if (response.status >= 300) fail_msg("%s %s: %s", method, path, response.body.data);
-    kedge_buffer_free(&response.body);
-}
-
 /* In one page each: the oracle does not page. */
 static int64_t weigh_records(test_world *world, const char *partition)
 {
@@ -78,20 +63,20 @@ static void tell(test_world *world)
     assert_non_null(large);
     story_begin(&story, 7);
     story_tell(&story, world, 160);
-    ask(world, "POST", "/v1/orgs/acme/projects/notes/fork", "{\"version\":3,\"to\":\"twin\"}");
-    ask(world, "PUT", "/v1/orgs/acme/projects/notes/logs/l", "");
+    jobs_ask(world, "POST", "/v1/orgs/acme/projects/notes/fork", "{\"version\":3,\"to\":\"twin\"}");
+    jobs_ask(world, "PUT", "/v1/orgs/acme/projects/notes/logs/l", "");
     uint64_t seed = 1;
     int size = snprintf(large, 64, "{\"type\":\"set\",\"version\":1,\"body\":\"");
     for (int i = 0; i < 40000; i++)
         large[size++] = (char)('a' + world_random(&seed) % 26);
     memcpy(large + size, "\"}", 3);
-    ask(world, "POST", "/v1/orgs/acme/projects/notes/logs/l/entries", large);
+    jobs_ask(world, "POST", "/v1/orgs/acme/projects/notes/logs/l/entries", large);
     for (int i = 1; i < ENTRIES; i++)
-        ask(world, "POST", "/v1/orgs/acme/projects/notes/logs/l/entries",
-            "{\"type\":\"set\",\"version\":1,\"body\":1}");
-    ask(world, "PUT", "/v1/orgs/acme2/projects/notes", "");
-    ask(world, "PUT", "/v1/orgs/acme2/projects/notes/logs/l", "");
-    ask(world, "POST", "/v1/orgs/acme2/projects/notes/logs/l/entries", large);
+        jobs_ask(world, "POST", "/v1/orgs/acme/projects/notes/logs/l/entries",
+                 "{\"type\":\"set\",\"version\":1,\"body\":1}");
+    jobs_ask(world, "PUT", "/v1/orgs/acme2/projects/notes", "");
+    jobs_ask(world, "PUT", "/v1/orgs/acme2/projects/notes/logs/l", "");
+    jobs_ask(world, "POST", "/v1/orgs/acme2/projects/notes/logs/l/entries", large);
     free(large);
 }
 
