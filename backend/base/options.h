@@ -59,6 +59,8 @@ typedef struct kedge_background_failure {
 #define KEDGE_USAGE_PROJECTS "organization_projects"
 #define KEDGE_USAGE_STORED   "organization_stored_bytes"
 
+#define KEDGE_BUDGET_MAX INT64_C(1000000000000) /* of any budget */
+
 typedef struct kedge_backend_options {
     const kedge_environment *environment; /* must outlive the backend, like ports and registry */
     kedge_records records;

@@ -13,7 +13,6 @@
 #define KEDGE_BUDGET_ROWS     16384 /* users and organizations that are remembered at once */
 #define KEDGE_BUDGET_BURST_S  2     /* of its rate, that a bucket holds */
 #define KEDGE_BUDGET_KEY_SIZE 16
-#define KEDGE_BUDGET_MAX      INT64_C(1000000000000)
 
 /* Of the bytes that all may hold, an organization may hold half of what the others leave, so that a
  * few of them do not take all, and a little more for its small requests. */

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET_MAX 1000000000000
-
 /* NULL when it is not there, or empty. */
 static const char *variable(const char *name)
 {
@@ -92,10 +90,10 @@ static kedge_status read_number(const char *name, long long least, long long mos
 
 static kedge_status read_budgets(kedge_settings *settings, kedge_error *error)
 {
-    kedge_status status = read_number("KEDGE_ORGANIZATION_PROJECTS", 0, BUDGET_MAX,
+    kedge_status status = read_number("KEDGE_ORGANIZATION_PROJECTS", 0, KEDGE_BUDGET_MAX,
                                       &settings->organization_projects, error);
     if (status != KEDGE_OK) return status;
-    return read_number("KEDGE_ORGANIZATION_STORED_BYTES", 0, BUDGET_MAX,
+    return read_number("KEDGE_ORGANIZATION_STORED_BYTES", 0, KEDGE_BUDGET_MAX,
                        &settings->organization_stored_bytes, error);
 }
 
