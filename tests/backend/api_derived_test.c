@@ -16,7 +16,7 @@
 
 /* In memory everything is deleted before every single question of every round, so that no question
  * profits from what another one made again. An engine would take minutes for that. */
-#if defined(KEDGE_TEST_DYNAMODB) || defined(KEDGE_TEST_S3)
+#ifdef KEDGE_TEST_DYNAMODB
 #define ASK_EVERY       24
 #define QUESTIONS_APART 6
 #else

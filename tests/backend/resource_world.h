@@ -18,7 +18,7 @@ int resource_setup_sqlite_in_order(void **state);
 #test " (" name ", in order)", test, resource_setup_##stores##_in_order, world_teardown,   \
             NULL                                                                                   \
     }
-#if defined(KEDGE_TEST_DYNAMODB)
+#ifdef KEDGE_TEST_DYNAMODB
 #define IN_ORDER(test) IN_ORDER_OVER(test, memory, STORES_NAME)
 #else
 #define IN_ORDER(test)                                                                             \

@@ -1,5 +1,5 @@
 /* The records and blobs that the tests of the backend run on: in memory (stores_memory.c), or, in
- * programs of their own, on a real DynamoDB, a real S3, or both (stores_engines.c). */
+ * programs of their own, on a real DynamoDB, alone or with a real S3 (stores_engines.c). */
 #ifndef KEDGE_TESTS_BACKEND_STORES_H
 #define KEDGE_TESTS_BACKEND_STORES_H
 
@@ -9,19 +9,17 @@
 #include "tests/support/sampling.h"
 
 /* What stands behind the names of the tests. */
-#if defined(KEDGE_TEST_DYNAMODB) && defined(KEDGE_TEST_S3)
+#ifdef KEDGE_TEST_S3
 #define STORES_NAME "DynamoDB and S3"
 #elif defined(KEDGE_TEST_DYNAMODB)
 #define STORES_NAME "DynamoDB"
-#elif defined(KEDGE_TEST_S3)
-#define STORES_NAME "S3"
 #else
 #define STORES_NAME "memory"
 #endif
 
 /* How many seeds random tests take, and which of the port calls those that go through all of them:
  * requests to an engine cost a thousand times those to memory. There a sanitizer takes fewer. */
-#if defined(KEDGE_TEST_DYNAMODB) || defined(KEDGE_TEST_S3)
+#ifdef KEDGE_TEST_DYNAMODB
 #define STORES_SEEDS 1
 #define STORES_STEP  4
 #else

@@ -1,6 +1,5 @@
-/* Records in a table of their own on a real DynamoDB (KEDGE_TEST_DYNAMODB), blobs in a bucket of
- * their own on a real S3 (KEDGE_TEST_S3); what is not there is in memory. A program with these
- * stores does not start without its engines. */
+/* Records in a table of their own on a real DynamoDB; blobs in a bucket of their own on a real S3
+ * (KEDGE_TEST_S3), or in memory. A program with these stores does not start without its engines. */
 #include "tests/backend/stores.h"
 
 #include "backend/memory/memory_ports.h"
@@ -30,13 +29,9 @@ static stores *place_of(const void *records)
 
 /* ---- records ---- */
 
-#ifdef KEDGE_TEST_DYNAMODB
-#define RECORDS_ENGINE "AWS_ENDPOINT_URL_DYNAMODB"
-
-static kedge_status open_records(stores *self, const kedge_environment *environment,
-                                 kedge_records *records, kedge_error *error)
+/* Its clock is the real one, which signatures need, and not the test's. */
+static kedge_status open_records(stores *self, kedge_records *records, kedge_error *error)
 {
-    (void)environment; /* its clock is the test's, and signatures want the real one */
     kedge_status status = dynamodb_table_make(&self->table, error);
     if (status != KEDGE_OK) return status;
     status = kedge_dynamodb_records_open(self->table.client, self->table.name, records, error);
@@ -49,28 +44,10 @@ static void close_records(stores *self, kedge_records *records)
     records->vtable->close(records->self);
     dynamodb_table_end(&self->table);
 }
-#else
-#define RECORDS_ENGINE NULL
-
-static kedge_status open_records(stores *self, const kedge_environment *environment,
-                                 kedge_records *records, kedge_error *error)
-{
-    (void)self;
-    return kedge_memory_records_open(environment, records, error);
-}
-
-static void close_records(stores *self, kedge_records *records)
-{
-    (void)self;
-    records->vtable->close(records->self);
-}
-#endif
 
 /* ---- blobs ---- */
 
 #ifdef KEDGE_TEST_S3
-#define BLOBS_ENGINE "AWS_ENDPOINT_URL_S3"
-
 static kedge_status open_blobs(stores *self, const kedge_environment *environment,
                                kedge_blobs *blobs, kedge_error *error)
 {
@@ -88,8 +65,6 @@ static void close_blobs(stores *self, kedge_blobs *blobs)
     s3_bucket_end(&self->bucket);
 }
 #else
-#define BLOBS_ENGINE NULL
-
 static kedge_status open_blobs(stores *self, const kedge_environment *environment,
                                kedge_blobs *blobs, kedge_error *error)
 {
@@ -108,18 +83,18 @@ static void close_blobs(stores *self, kedge_blobs *blobs)
 
 __attribute__((constructor)) static void want_engines(void)
 {
-    static const char *const wanted[] = {RECORDS_ENGINE, BLOBS_ENGINE};
-    for (size_t i = 0; i < 2; i++) {
-        int missing = wanted[i] == NULL ? 0 : engines_missing(wanted[i]);
-        if (missing != 0) exit(missing);
-    }
+    int missing = engines_missing("AWS_ENDPOINT_URL_DYNAMODB");
+#ifdef KEDGE_TEST_S3
+    if (missing == 0) missing = engines_missing("AWS_ENDPOINT_URL_S3");
+#endif
+    if (missing != 0) exit(missing);
 }
 
 kedge_status stores_open(const kedge_environment *environment, kedge_records *records,
                          kedge_blobs *blobs, kedge_error *error)
 {
     stores *self = place_of(NULL);
-    kedge_status status = open_records(self, environment, records, error);
+    kedge_status status = open_records(self, records, error);
     if (status != KEDGE_OK) return status;
     status = open_blobs(self, environment, blobs, error);
     if (status == KEDGE_OK)

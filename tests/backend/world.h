@@ -82,7 +82,7 @@ int world_teardown(void **state);
     {                                                                                              \
 #test " (" STORES_NAME ", seed cadence)", test, world_setup_seed, world_teardown, NULL     \
     }
-#if defined(KEDGE_TEST_DYNAMODB) || defined(KEDGE_TEST_S3)
+#ifdef KEDGE_TEST_DYNAMODB
 #define WORLD_STRIDE    11 /* loops over all port calls take every so manyth on a real engine */
 #define OVER_BOTH(test) OVER_MEMORY(test)
 #else

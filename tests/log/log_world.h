@@ -11,7 +11,7 @@
 #include "backend/log/segments.h"
 
 /* Stale reads need two copies of the records, which memory alone has. */
-#if defined(KEDGE_TEST_DYNAMODB) || defined(KEDGE_TEST_S3)
+#ifdef KEDGE_TEST_DYNAMODB
 #define OVER_REPLICA(test)                                                                         \
     {                                                                                              \
 #test " (left out)", ((CMUnitTestFunction[]){log_nothing_to_test, test})[0], NULL, NULL,   \
