@@ -111,6 +111,27 @@ static void test_one_message_twice_in_one_push_is_decided_once(void **state)
     world_check(world);
 }
 
+/* Ids 1 and 2 are decided as other mutations, and id 3 would be the next. */
+static void test_a_problem_in_a_replay_stops_the_mutations_of_all_its_users(void **state)
+{
+    test_world *world = *state;
+    push_begin(&builder);
+    builder.push.replays = true;
+    add(0, "rebase-j1", 1, "a", 1);
+    add(1, "rebase-j1", 2, "b", 1);
+    assert_int_equal(push_all(world).problem, KEDGE_PUSH_FINE);
+    push_begin(&builder);
+    builder.push.replays = true;
+    add(0, "rebase-j1", 1, "a", 2);
+    add(1, "rebase-j1", 2, "b", 2);
+    add(0, "rebase-j1", 3, "a", 3);
+    kedge_push_result result = push_all(world);
+    assert_int_equal(result.problem, KEDGE_PUSH_MISMATCH);
+    assert_int_equal(result.refused[KEDGE_PUSH_MISMATCH], 3);
+    assert_int_equal(world_lmid(world, "rebase-j1"), 2);
+    assert_string_equal(world_value(world, "a"), "{\"v\":1}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +140,7 @@ int main(void)
         OVER_ALL(test_a_new_client_belongs_to_its_first_sender),
         OVER_ALL(test_an_id_that_a_foreigner_may_not_take_is_free_for_its_owner),
         OVER_ALL(test_one_message_twice_in_one_push_is_decided_once),
+        OVER_ALL(test_a_problem_in_a_replay_stops_the_mutations_of_all_its_users),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,8 +47,10 @@
  * A problem blocks the client in the rest of what the same sender pushed, since the ids behind it
  * would be gaps. It does not block other clients. Nor does it block the same client in what another
  * sender pushed: a consumer merges messages into one push, and what is wrong in one message must
- * not touch the next. A client that no version knows belongs to the first sender of this push that
- * has a mutation of it applied (is_taken).
+ * not touch the next. A replay (rebase.c) is the exception: its senders are the users of one job,
+ * whose ids are one sequence, and a problem blocks all that is behind it. A client that no
+ * version knows belongs to the first sender of this push that has a mutation of it applied
+ * (is_taken).
  *
  * What the caller must have loaded and checked:
  *
@@ -280,8 +282,10 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
     kedge_plan *plan = work->plan;
     kedge_plan_client *client = &plan->clients[owner];
     plan->owner[index] = owner;
-    /* A problem in one sender's mutations does not stop those of later senders. */
-    if (client->blocked && client->blocked_sender != mutation->sender) client->blocked = false;
+    /* A problem in one sender's mutations does not stop those of later senders. A replay has one
+     * sender for each user, but one sequence of ids: behind a problem nothing is applied. */
+    bool of_another = client->blocked_sender != mutation->sender && !work->push->replays;
+    if (client->blocked && of_another) client->blocked = false;
     if (client->blocked) {
         plan->refused[client->problem]++;
         return KEDGE_OK;

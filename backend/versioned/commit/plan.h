@@ -9,9 +9,9 @@
  *   or user                       nothing of it
  *
  * A problem does not block the other clients of the push, and it does not block the same client id
- * of another sender. The plan is valid at the head for which it was made, and at the versions that
- * this push puts on top of it. plan.c explains why these rules decide each mutation exactly
- * once. */
+ * of another sender, except in a replay. The plan is valid at the head for which it was made, and
+ * at the versions that this push puts on top of it. plan.c explains why these rules decide each
+ * mutation exactly once. */
 #ifndef KEDGE_BACKEND_COMMIT_PLAN_H
 #define KEDGE_BACKEND_COMMIT_PLAN_H
 
@@ -20,13 +20,14 @@
 #include "common/arena.h"
 #include "mutate/batch.h"
 
-/* A client of one sender. The same client id of another sender is a separate entry. */
+/* A client of one sender, or of several with the same group and user. The same client id of another
+ * group or user is a separate entry; in a replay it is the same one. */
 typedef struct kedge_plan_client {
     kedge_bytes client;
     const kedge_push_sender *sender;
     kedge_client_state state;
     int64_t next; /* the id that would be applied next */
-    bool blocked; /* the first problem of this client and sender, if any */
+    bool blocked; /* `problem` was found in a mutation of `blocked_sender`, an index into senders */
     size_t blocked_sender;
     kedge_push_problem problem;
     /* The digests of decided ids from window_first on, as far as they were asked for. */

@@ -138,8 +138,9 @@ static kedge_status check_range(const rebasing *work, kedge_error *error)
 
 /* ---- gathering ---- */
 
-/* What stays rejected: args that were not kept; and what the policy has refused to its user, since
- * a rebase has the role of another one. */
+/* The code of a mutation that stays rejected, NULL for one that is decided anew. A mutation stays
+ * rejected when its args were not kept, and when the policy has refused it to its user: a rebase
+ * has the role of the admin who runs it. */
 static const char *lasting_code(const kedge_version_mutation *mutation)
 {
     static const char *const codes[] = {"mutation-invalid", "args-invalid", "args-too-large"};

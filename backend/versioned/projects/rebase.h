@@ -55,7 +55,8 @@ typedef kedge_status (*kedge_rebase_visit)(void *context, const kedge_rebase_out
  * KEDGE_NOT_FOUND: a project or version is not there. KEDGE_CONFLICT: "job-mismatch", the job has
  * replayed other mutations before; "rebase-range-in-base", the target is a fork that holds the
  * first of them; "mutator-unknown", this backend has no mutator for what the source applied.
- * KEDGE_INVALID_ARGUMENT: "rebase-invalid". Nothing of the part was applied after these. */
+ * KEDGE_INVALID_ARGUMENT: "rebase-invalid". After these nothing of the part was applied; clients
+ * that the target knows may be retired. */
 kedge_status kedge_rebase_run(const kedge_rebase_job *rebase, kedge_rebase_visit visit,
                               void *context, kedge_rebase_place *next, int64_t *version,
                               kedge_error *error);
