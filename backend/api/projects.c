@@ -59,6 +59,21 @@ static bool read_kind(kedge_api_call *call, kedge_project_kind *kind)
     return false;
 }
 
+/* The log is there before the record that says that the project has one. A project that is there
+ * and has versions gets no log: its creation is about to be refused. */
+static kedge_status create_log(kedge_api_call *call)
+{
+    kedge_error failure = {0};
+    kedge_project_kind there = KEDGE_PROJECT_LOG;
+    kedge_status status = kedge_project_find_kind(&call->project, &there, &failure);
+    if (status == KEDGE_OK && there != KEDGE_PROJECT_LOG) return KEDGE_OK;
+    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) {
+        call->error = failure;
+        return status;
+    }
+    return kedge_logged_create(&call->project, &call->error);
+}
+
 void kedge_api_project_create(kedge_api_call *call)
 {
     bool created = false;
@@ -66,9 +81,7 @@ void kedge_api_project_create(kedge_api_call *call)
     kedge_project_found found;
     if (!read_kind(call, &kind)) return;
     kedge_status status = kedge_api_check_new_project(&call->project, &call->error);
-    /* The log is there before the record that says that the project has one. */
-    if (status == KEDGE_OK && kind == KEDGE_PROJECT_LOG)
-        status = kedge_logged_create(&call->project, &call->error);
+    if (status == KEDGE_OK && kind == KEDGE_PROJECT_LOG) status = create_log(call);
     if (status == KEDGE_OK)
         status = kedge_project_create_kind(&call->project, kind, &created, &found, &call->error);
     if (status != KEDGE_OK) {

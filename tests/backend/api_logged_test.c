@@ -305,6 +305,9 @@ static void test_the_kind_of_a_project_is_told(void **state)
     assert_string_equal(api_string(world, "kind"), "versions");
     api_ask(world, &ann, "PUT", "/v1/orgs/acme/projects/notes", KEDGE_BYTES("{\"kind\":\"log\"}"));
     assert_response_is(world, 409, "project-kind");
+    api_ask(world, &ann, "GET", "/v1/orgs/acme/projects/notes/logs", KEDGE_BYTES(""));
+    assert_response_is(world, 200, "");
+    assert_int_equal(api_count(world, "logs"), 0); /* what was refused has left no log */
     api_world_free(world);
 }
 
