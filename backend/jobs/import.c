@@ -55,6 +55,17 @@ static kedge_status next_line(const kedge_line_source *lines, kedge_buffer *line
     return status;
 }
 
+/* Damage, with the number of the line that is being read. The chain counts those before it. */
+static kedge_status in_line(const importing *work, kedge_status status, kedge_error *error)
+{
+    char what[sizeof error->message];
+    if (status != KEDGE_INVALID_ARGUMENT || error == NULL) return status;
+    if (strcmp(error->code, KEDGE_IMPORT_DAMAGED) != 0) return status;
+    memcpy(what, error->message, sizeof what);
+    return kedge_fail(error, status, KEDGE_IMPORT_DAMAGED, "line %lld of the export: %s",
+                      (long long)work->chain.lines + 1, what);
+}
+
 static kedge_status read_lines(importing *work, const kedge_line_source *lines, kedge_buffer *line,
                                kedge_error *error)
 {
@@ -62,18 +73,26 @@ static kedge_status read_lines(importing *work, const kedge_line_source *lines, 
     kedge_status status = next_line(lines, line, &end, error);
     while (status == KEDGE_OK && !end && !work->ended) {
         /* The last line tells the hash of those before it. */
-        status = import_line(work, kedge_buffer_bytes(line), error);
+        status = in_line(work, import_line(work, kedge_buffer_bytes(line), error), error);
         if (status == KEDGE_OK && !work->ended) {
             status = kedge_chain_add(&work->chain, kedge_buffer_bytes(line), error);
         }
         if (status == KEDGE_OK) status = next_line(lines, line, &end, error);
     }
     if (status != KEDGE_OK) return status;
-    if (!work->ended) return import_damaged("the last line, which is missing,", error);
-    return end ? KEDGE_OK : import_damaged("a line behind the last one", error);
+    if (!work->ended) {
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, KEDGE_IMPORT_DAMAGED,
+                          "the export ends at line %lld, before its last one, {\"end\":…}",
+                          (long long)work->chain.lines);
+    }
+    if (end) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, KEDGE_IMPORT_DAMAGED,
+                      "the export has lines behind line %lld, its last one, {\"end\":…}",
+                      (long long)work->chain.lines + 1);
 }
 
-/* So that nobody has to fold the whole past. Nothing relies on it. */
+/* So that no reader has to fold all versions from the oldest on. The import is complete without
+ * them: a failure is reported as one of background work. */
 static void write_checkpoints(importing *work)
 {
     kedge_state *state = NULL;
@@ -92,9 +111,13 @@ static kedge_status run(importing *work, const kedge_line_source *lines, kedge_b
     bool end = false;
     bool done = false;
     kedge_status status = next_line(lines, line, &end, error);
-    if (status == KEDGE_OK && end)
-        status = import_damaged("the first line, which is missing,", error);
-    if (status == KEDGE_OK) status = read_first(work, kedge_buffer_bytes(line), error);
+    if (status == KEDGE_OK && end) {
+        status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, KEDGE_IMPORT_DAMAGED,
+                            "the export has no lines");
+    }
+    if (status == KEDGE_OK) {
+        status = in_line(work, read_first(work, kedge_buffer_bytes(line), error), error);
+    }
     if (status == KEDGE_OK) {
         status = kedge_chain_add(&work->chain, kedge_buffer_bytes(line), error);
     }

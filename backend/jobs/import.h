@@ -5,9 +5,10 @@
  * a backup of that moment: what it knows of versions up to the newest is right, and if it has seen
  * a later one, it finds that out by itself and starts anew under a new id.
  *
- * Until the end there is no such project. A record above all versions, of which the newest is
- * looked for, says that it is being imported; the last transaction takes it away and puts the
- * project's record. Broken off anywhere, it goes on when it is run again with the same lines. */
+ * Until the end there is no such project. A record with a number above all versions, which every
+ * search for the newest version finds first, says that the project is being imported; the last
+ * transaction removes it and puts the project's record. An import that was broken off anywhere goes
+ * on when it is run again with the same lines. */
 #ifndef KEDGE_BACKEND_JOBS_IMPORT_H
 #define KEDGE_BACKEND_JOBS_IMPORT_H
 
@@ -31,13 +32,16 @@ typedef struct kedge_import_result {
 /* KEDGE_CONFLICT, "project-exists" or "import-under-way" (of another export, or being discarded):
  * the name is not free; "version-exists": versions of something else stand there.
  * KEDGE_INVALID_ARGUMENT, "export-damaged": a line is not what an export has there, a hash is
- * wrong, the end is missing. What was put until then stays, and is not a project. */
+ * wrong, the end is missing; the message says in which line. What was put until then stays, and is
+ * not a project. */
 kedge_status kedge_import_project(const kedge_project *project, const kedge_line_source *lines,
                                   kedge_import_result *result, kedge_error *error);
 
-/* Ends an import, also one that is still at work, and removes what it has put. Broken off, it goes
- * on when it is run again. KEDGE_NOT_FOUND: none is under way. KEDGE_UNAVAILABLE: also when the
- * import has ended, or somebody else discards it, meanwhile. */
+/* Ends an import, also one that is still at work, and removes what it has put. Discarding that was
+ * broken off goes on when it is run again. KEDGE_NOT_FOUND "no-import": none is under way.
+ * KEDGE_CONFLICT "project-half-deleted": the name is that of a project whose deletion was broken
+ * off. KEDGE_UNAVAILABLE "import-raced": meanwhile the import has ended, or another process
+ * discards it. */
 kedge_status kedge_import_discard(const kedge_project *project, kedge_error *error);
 
 #endif

@@ -142,8 +142,9 @@ kedge_status import_begin(importing *work, bool *done, kedge_error *error)
     return find_newest(work, error);
 }
 
-/* Of a try that seemed to fail, or of another process that imports the same lines. */
-static kedge_status is_put(importing *work, const kedge_record *record, kedge_error *error)
+/* The record is there, put by a try that seemed to fail or by another process that imports the same
+ * lines. KEDGE_CONFLICT "version-exists": what is there is another version. */
+static kedge_status check_is_put(importing *work, const kedge_record *record, kedge_error *error)
 {
     kedge_record_set set = {0};
     kedge_status status = get(work, &record->key, &set, error);
@@ -159,8 +160,8 @@ static kedge_status is_put(importing *work, const kedge_record *record, kedge_er
     return same ? KEDGE_OK : versions_there(work, number, error);
 }
 
-/* So that a process which has slept while its import was discarded, or ended by another one, makes
- * no version of a project that is none. */
+/* Under the condition that the name is still taken for this import. So a process that was stopped
+ * while another one discarded or ended its import puts no version. */
 kedge_status import_put_version(importing *work, const kedge_record *record, kedge_error *error)
 {
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
@@ -177,16 +178,17 @@ kedge_status import_put_version(importing *work, const kedge_record *record, ked
     status = kedge_name_claim_read(work->project, &claim, error);
     if (status != KEDGE_OK) return status;
     bool ours = claim.importing && strcmp(claim.token, work->token) == 0;
-    return ours ? is_put(work, record, error) : import_raced(error);
+    return ours ? check_is_put(work, record, error) : import_raced(error);
 }
 
 /* ---- the commit ---- */
 
-/* Which versions are kept, the project's record, and the name given back, at once: a process that
- * has slept since another one ended the import changes nothing of a project that has gone on.
+/* In one transaction: the project's record, the record of which versions are kept, and the removal
+ * of the record that takes the name, under the condition of its token. So a process that was
+ * stopped while another one ended the import changes nothing of the project.
  *
- * A project's record may have been made meanwhile, by the first use of its name: it has no
- * versions, and nobody was shown it. */
+ * The project's record is put without a condition. One may have been made meanwhile by the first
+ * use of the name. It has no versions, and no request opens the project while the name is taken. */
 kedge_status import_commit(importing *work, kedge_error *error)
 {
     kedge_attribute attributes[5] = {
@@ -216,7 +218,8 @@ kedge_status import_commit(importing *work, kedge_error *error)
         {.kind = KEDGE_WRITE_DELETE,
          .record = {.key = {kedge_key_bytes(&work->partition), kedge_key_bytes(&retention)}}},
         kedge_organization_mark(work->project->ref.organization, work->token, &marker)};
-    /* Without old versions that are gone, no record either: one that stands there is nobody's. */
+    /* An export from version 1 on needs no record of what is kept. One that stands there is of an
+     * earlier project of this name, and is removed. */
     if (work->oldest > 1) {
         writes[2].kind = KEDGE_WRITE_PUT;
         writes[2].record.attributes = retained;

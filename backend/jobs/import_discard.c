@@ -1,10 +1,11 @@
 /* Import: discarding.
  *
  * First the record that takes the name gets another token: from then on no process of the import
- * puts a version or commits, nor does another one that discards and was here before. Then records
- * go, under the condition that the token is still ours, and blobs, for which no store knows such a
- * condition: the token is read in front of each. The record goes last, and with it the name is
- * free. A process that is broken off leaves the token, which the next one replaces by its own. */
+ * puts a version or commits, and no other process that was discarding it goes on. Then the
+ * project's records are removed, under the condition that the token is still this process's.
+ * Then the blobs: no store knows such a condition for them, so the token is read before each one is
+ * removed. The record that takes the name is removed last, which frees the name. A process that is
+ * broken off leaves the record; the next one replaces the token by its own. */
 #include "backend/jobs/import_internal.h"
 
 #include "backend/ports/records_support.h"
@@ -28,7 +29,7 @@ static kedge_record_write write_of_claim(const importing *work, const kedge_key 
         .expected = import_token(work)};
 }
 
-/* The name, from whoever has it, for this process. */
+/* Replaces the token that `work` has, of whichever process, by a new one of this process. */
 static kedge_status take_over(importing *work, kedge_error *error)
 {
     const kedge_records *records = work->project->records;
@@ -134,7 +135,8 @@ static kedge_status delete_blobs(importing *work, kedge_error *error)
 
 /* ---- the job ---- */
 
-/* And tells whoever has relied on a blob in between. */
+/* Frees the name, and puts the record by which a writer that has relied on one of the removed blobs
+ * finds out that it is gone (name_claim.h). */
 static kedge_status give_back(importing *work, kedge_error *error)
 {
     const kedge_records *records = work->project->records;

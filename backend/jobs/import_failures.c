@@ -5,12 +5,13 @@
 
 kedge_status import_damaged(const char *what, kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "export-damaged",
-                      "the lines are no whole export: %s is not what an export has there", what);
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, KEDGE_IMPORT_DAMAGED,
+                      "%s is not what an export has there", what);
 }
 
 kedge_status import_raced(kedge_error *error)
 {
     return kedge_fail(error, KEDGE_UNAVAILABLE, "import-raced",
-                      "the import was ended or discarded by somebody else; look, or run it again");
+                      "another process has ended or discarded this import; see whether the project "
+                      "is there, or run the import again");
 }

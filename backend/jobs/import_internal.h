@@ -38,8 +38,10 @@ typedef struct importing {
     kedge_bytes value; /* of the line's first member */
 } importing;
 
-/* The lines are no whole export, and somebody else has ended the import (import_failures.c). */
+/* KEDGE_INVALID_ARGUMENT: `what`, which the line has, is not what an export has there. */
+#define KEDGE_IMPORT_DAMAGED "export-damaged"
 kedge_status import_damaged(const char *what, kedge_error *error);
+/* KEDGE_UNAVAILABLE: another process has ended or discarded the import. */
 kedge_status import_raced(kedge_error *error);
 /* The attribute that the record which takes the name has while it is this process's. */
 kedge_attribute import_token(const importing *work);
@@ -50,14 +52,15 @@ kedge_status import_line(importing *work, kedge_bytes line, kedge_error *error);
 /* Takes the name, or finds that it was taken for this import (import_begin.c). `*done`: this export
  * is there already. */
 kedge_status import_begin(importing *work, bool *done, kedge_error *error);
-/* A version that an earlier try has put last: it is the one of the lines. */
+/* Whether the last version that an earlier try has put is the one that the lines have: it has their
+ * lineage. KEDGE_CONFLICT "version-exists": it is another one. */
 kedge_status import_check_there(const importing *work, kedge_bytes lineage, kedge_error *error);
 /* The record of a version, if it is absent and the name is still taken for this import. */
 kedge_status import_put_version(importing *work, const kedge_record *record, kedge_error *error);
 /* The id of what takes the name of a project that is being deleted (delete.c). No export has it:
  * theirs are hashes. */
 #define KEDGE_IMPORT_ID_DELETED "deleted"
-/* Discards whatever takes the name (import_discard.c). */
+/* As kedge_import_discard, but for a project that is half deleted too (import_discard.c). */
 kedge_status import_discard(const kedge_project *project, kedge_error *error);
 /* Makes the project visible. */
 kedge_status import_commit(importing *work, kedge_error *error);

@@ -195,6 +195,34 @@ static void test_an_export_of_a_newer_format_is_told(void **state)
                      KEDGE_INVALID_ARGUMENT);
 }
 
+static void check_complaint(test_world *world, kedge_bytes text, const char *message)
+{
+    kedge_import_result result;
+    kedge_error error = {0};
+    assert_int_equal(transfer_import(world, &copy, text, &result, &error), KEDGE_INVALID_ARGUMENT);
+    assert_string_equal(error.code, "export-damaged");
+    assert_string_equal(error.message, message);
+    kedge_import_discard(HANDLE(world->backend, &copy), NULL);
+}
+
+static void test_the_line_that_is_damaged_is_named(void **state)
+{
+    test_world *world = *state;
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    transfer_tell(world, 5);
+    transfer_export(world, &notes, &text);
+    size_t first = (size_t)(strchr(text.data, '\n') - text.data) + 1;
+    check_complaint(world, KEDGE_BYTES(""), "the export has no lines");
+    check_complaint(world, KEDGE_BYTES("{}\n"),
+                    "line 1 of the export: the first line is not what an export has there");
+    check_complaint(world, (kedge_bytes){text.data, first},
+                    "the export ends at line 1, before its last one, {\"end\":…}");
+    text.data[first] = '!';
+    check_complaint(world, kedge_buffer_bytes(&text),
+                    "line 2 of the export: a line is not what an export has there");
+    kedge_buffer_free(&text);
+}
+
 static void test_a_damaged_project_is_not_exported(void **state)
 {
     test_world *world = *state;
@@ -283,6 +311,7 @@ int main(void)
         OVER_ALL(test_pushes_go_on_where_they_were),
         OVER_BOTH(test_an_import_that_is_there_is_not_made_again),
         OVER_MEMORY(test_a_damaged_export_becomes_no_project),
+        OVER_MEMORY(test_the_line_that_is_damaged_is_named),
         OVER_MEMORY(test_an_export_of_a_newer_format_is_told),
         OVER_MEMORY(test_a_damaged_project_is_not_exported),
         cmocka_unit_test(test_an_export_is_whole_or_fails_whatever_happens_meanwhile),
