@@ -35,7 +35,8 @@ install_packages() {
   [ "$(id -u)" = 0 ] || die "these packages are missing, and only root can install them: ${missing[*]}"
   say "installing ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive
-  # What else installs at the same time is waited for: other scripts of Kedge, and others (the lists have no such option).
+  # Waits for what installs at the same time: flock for Kedge's other scripts, the timeout of DPkg for any program.
+  # "apt-get update" has no such timeout.
   (
     flock 9
     apt-get -o Acquire::Retries=3 update -qq >/dev/null

@@ -37,7 +37,7 @@ static kedge_status open_letters(const kedge_admin *admin, letters *pushes, lett
     return kedge_queued_new(&options, &pushes->queued, error);
 }
 
-/* Without a queue there is none. */
+/* Reads the dead letters. Without a queue there are none. */
 static kedge_status look(letters *all, kedge_error *error)
 {
     kedge_queue_batch_free(&all->batch);

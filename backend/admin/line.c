@@ -160,7 +160,7 @@ static kedge_status check_arguments(const kedge_admin_command *command,
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs %s", command->name,
                           line->organization == NULL ? "--org ORG" : "--project PROJECT");
     }
-    /* Who names a project must not be given, or change, what is of all of them. */
+    /* A command for all projects must not run for a caller who has named one of them. */
     if ((!of_organization && line->organization != NULL) ||
         (!of_project && line->project != NULL)) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s does not take %s",

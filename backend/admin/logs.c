@@ -117,7 +117,7 @@ static int print_reprocessed(const kedge_admin *admin, const kedge_reprocess_res
     return code;
 }
 
-/* Without a queue of snapshots those that are missing are counted. */
+/* Without a queue of snapshots the missing ones are only counted. */
 int kedge_admin_reprocess_logs(const kedge_admin *admin)
 {
     kedge_error error = {0};

@@ -44,7 +44,7 @@ kedge_project kedge_admin_project(const kedge_admin *admin)
     return kedge_project_of(admin->backend, &ref);
 }
 
-/* A client is told that the backend failed; an operator, what of it. */
+/* A client is told only that the backend failed. An operator is told the cause. */
 static void complain_of_problem(const kedge_api_response *response)
 {
     kedge_error error = {.status = KEDGE_INTERNAL, .code = "internal", .message = "no response"};

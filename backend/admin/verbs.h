@@ -76,11 +76,12 @@ int kedge_admin_delete_project(const kedge_admin *admin);
 int kedge_admin_organizations_all(const kedge_admin *admin);
 int kedge_admin_usage(const kedge_admin *admin);
 int kedge_admin_recount_usage(const kedge_admin *admin);
-/* These four open what they need themselves: they get neither a backend nor stores. */
+/* make-keys, token, backup and restore get neither a backend nor stores. */
 int kedge_admin_make_keys(const kedge_admin *admin);
 int kedge_admin_token(const kedge_admin *admin);
 int kedge_admin_backup(const kedge_admin *admin);
 int kedge_admin_restore(const kedge_admin *admin);
+/* Dead letters. */
 int kedge_admin_dead_letters(const kedge_admin *admin);
 int kedge_admin_redrive(const kedge_admin *admin);
 int kedge_admin_redrive_all(const kedge_admin *admin);

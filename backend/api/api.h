@@ -88,9 +88,10 @@ struct kedge_api_response {
 void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *request,
                           kedge_api_response *response);
 
-/* Appends the next part to the body of a response with a rest. When that was the last, it has no
- * rest any more; nor after a failure, which is the response's cause then, too: the status may have
- * been sent, and so the front end must cut what it sends. Any thread, one after the other. */
+/* Appends the next part to the body of a response with a rest. After the last part, and after a
+ * failure, the response has no rest any more. A failure also becomes the response's `cause`. Since
+ * the status may have been sent, the front end must then cut the transfer. Any thread, one at a
+ * time. */
 kedge_status kedge_api_go_on(kedge_api_response *response, size_t most, kedge_error *error);
 void kedge_api_rest_free(kedge_api_response *response);
 

@@ -27,8 +27,7 @@
 #define KEDGE_API_INLINE_PULL_BYTES 262144
 #define KEDGE_API_DELTA_BYTES_MAX   8388608   /* a native delta over this becomes a snapshot */
 #define KEDGE_API_ANSWER_BYTES_MAX  134217728 /* the largest response: 128 MiB */
-/* The part of a pull response that a patch leaves to 1,000 outcomes with their messages,
- * escaped. */
+/* What a pull response may have besides its patch: 1,000 outcomes with their messages, escaped. */
 #define KEDGE_API_PULL_AROUND_BYTES 2097152
 #define KEDGE_API_PAGE_BYTES        1048576 /* of a snapshot, when the request does not say */
 #define KEDGE_API_PAGE_BYTES_MAX    4194304
@@ -157,11 +156,10 @@ void kedge_api_pull_log(kedge_api_call *call, const kedge_wire_pull_request *req
 
 /* ---- what a log project's server knows of outcomes (decided_log.c) ---- */
 
-/* Makes outcomes of a client at or below a snapshot those that its replay gave. */
+/* Sets a client's outcomes at or below the snapshot to those that the snapshot's replay gave. */
 kedge_status kedge_api_tell_rejections(kedge_api_call *call, kedge_logged_snapshot *snapshot,
                                        kedge_bytes client, kedge_wire_outcomes *outcomes);
-/* On a log project leaves only those that are decided: when they were appended, or by the last
- * snapshot. */
+/* On a log project drops the outcomes that neither an append nor the last snapshot has decided. */
 kedge_status kedge_api_keep_decided(kedge_api_call *call, kedge_bytes client,
                                     kedge_wire_outcomes *outcomes);
 

@@ -305,7 +305,8 @@ static void respond_snapshot(kedge_api_call *call, kedge_status status)
         call->response->immutable = true;
 }
 
-/* One that the backend made (backend/effects/fold.h); the id of an app's own leads nowhere here. */
+/* A snapshot that the backend made (backend/effects/fold.h). Snapshots that an app keeps elsewhere,
+ * under ids of its own, are not found here. */
 void kedge_api_log_snapshot(kedge_api_call *call)
 {
     kedge_log log = kedge_api_log_of(call);

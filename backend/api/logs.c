@@ -16,7 +16,8 @@ static void refuse_with_error(kedge_api_call *call, int status)
     kedge_api_refuse(call, status, call->error.code, "%s", call->error.message);
 }
 
-/* What the room says is told: its messages name only the log, a segment and an entry. */
+/* Responds with the error of backend/log as it is: its messages name only the log, a segment and an
+ * entry. */
 void kedge_api_log_fail(kedge_api_call *call, kedge_status status)
 {
     switch (status) {
@@ -70,7 +71,7 @@ void kedge_api_log(kedge_api_call *call)
     if (status != KEDGE_OK) kedge_api_log_fail(call, status);
 }
 
-/* Only a project that exists has logs. */
+/* Opens the project first: one that does not exist gets no log. */
 void kedge_api_log_create(kedge_api_call *call)
 {
     bool created = false;

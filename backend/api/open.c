@@ -25,7 +25,8 @@ bool kedge_api_choose_kind(kedge_api_call *call, bool logs)
 {
     kedge_status status = kedge_api_find_kind(&call->project, &call->error);
     if (status == KEDGE_NOT_FOUND) {
-        /* Before anything else of the request is looked at, as for one that is not to be seen. */
+        /* Refused before the request is looked at, as for a project that the caller may not see:
+         * the two must not be told apart. */
         if (call->project.backend->options.create_projects) return true;
         kedge_api_refuse_project(call);
         return false;

@@ -207,7 +207,7 @@ static kedge_status check_anew(pull_response *response)
                                see_client, response, &call->error);
 }
 
-/* Of the version that the cookie names, whatever the patch starts from. */
+/* The clients that have changed since the cookie's version, also when the patch starts anew. */
 static kedge_status write_clients(pull_response *response)
 {
     kedge_api_call *call = response->call;

@@ -168,8 +168,9 @@ static void tell_missing(kedge_api_call *call, const kedge_push_result *result)
     KEDGE_ASSERT(missing->wanted > missing->here);
 }
 
-/* A Replicache client starts anew when its state is gone; a gap is an error that it repeats, by
- * when the missing mutation may have come. */
+/* To all problems but two the response for Replicache is that the client's state is gone, whereupon
+ * it starts anew. A gap or a server that is too old is an error, after which it pushes again: the
+ * missing mutation or the newer server may be there by then. */
 static void respond_problem(kedge_api_call *call, bool native, const kedge_push_result *result)
 {
     switch (result->problem) {

@@ -117,8 +117,9 @@ static kedge_resource_edit edit_of(const kedge_api_call *call, const kedge_wire_
                                  .uid = edit->uid[0] == '\0' ? NULL : edit->uid};
 }
 
-/* Of a list that was put, or may have been, this process knows at once. */
-static void notice(kedge_api_call *call, const kedge_resource_ref *ref)
+/* After an edit of a project's access list, also one that failed and may have been made: this
+ * process no longer takes the project for one without a list. */
+static void forget_unlisted(kedge_api_call *call, const kedge_resource_ref *ref)
 {
     if (!kedge_bytes_equal_text(ref->kind, KEDGE_RESOURCE_ACCESS)) return;
     kedge_unlisted_forget(&call->project.backend->unlisted, ref->organization, ref->id);
@@ -127,7 +128,7 @@ static void notice(kedge_api_call *call, const kedge_resource_ref *ref)
 static void respond_edit(kedge_api_call *call, const kedge_resource_ref *ref, kedge_status status,
                          const kedge_wire_resource_edit *edit, int64_t version)
 {
-    notice(call, ref);
+    forget_unlisted(call, ref);
     if (status != KEDGE_OK) {
         refuse_or_fail(call, status);
         return;

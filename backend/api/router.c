@@ -25,8 +25,8 @@ typedef enum route_kind {
 enum {
     EVERYBODY = 1,   /* needs no identity */
     ADMINISTERS = 2, /* what it changes is for the audit log */
-    /* An organization that has stored all that it may is refused. Whoever creates a project asks by
-     * itself, since it may be there. */
+    /* Refused when the organization has stored all that it may. The creation of a project checks
+     * the budgets itself, because it is not refused when the project exists. */
     STORES = 4
 };
 

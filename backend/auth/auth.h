@@ -1,4 +1,5 @@
-/* Who asks: bearer JWT (RFC 7519) checked by librhonabwy against a JWKS, or open mode.
+/* The identity of a caller: from a bearer JWT (RFC 7519), which librhonabwy checks against a JWKS,
+ * or that of open mode.
  *
  * librhonabwy was chosen because it reads key sets (JWKS), selects by `kid`, and is packaged by
  * Debian; libjwt 1.10 knows no JWKS and cjose has single keys only. Algorithms are pinned to
@@ -55,8 +56,8 @@ uint64_t kedge_auth_generation(kedge_auth *auth);
  * token-invalid, token-expired or token-revoked. Any thread. */
 kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
                               kedge_auth_result *result, kedge_error *error);
-/* The same without a look at a signature, which takes some 100 us: KEDGE_NOT_FOUND when only that
- * can tell, since the token was not found good before. */
+/* The same from what is remembered, without a check of a signature, which takes some 100 us.
+ * KEDGE_NOT_FOUND: the token is not remembered as a good one, and kedge_auth_check must tell. */
 kedge_status kedge_auth_look(kedge_auth *auth, const char *authorization, kedge_auth_result *result,
                              kedge_error *error);
 /* How many signatures were looked at. Any thread. */

@@ -4,7 +4,7 @@
  *    "users": [{"user": "ann", "organization": "acme", "before": 1795770000}, ...]}
  *
  * An entry of `users` voids the tokens that were made (iat) before a time, in seconds since 1970,
- * and those that do not tell when they were made. Without `organization` it is for every one. */
+ * and those that do not tell when they were made. Without `organization` it is for all. */
 #ifndef KEDGE_BACKEND_AUTH_REVOKED_H
 #define KEDGE_BACKEND_AUTH_REVOKED_H
 

@@ -22,7 +22,7 @@ void kedge_token_cache_free(kedge_token_cache *cache);
 /* Fills the result. False when the token is not known under this generation, or has expired. */
 bool kedge_token_cache_find(kedge_token_cache *cache, const uint8_t hash[KEDGE_SHA256_SIZE],
                             uint64_t generation, int64_t now_ms, kedge_auth_result *result);
-/* Keeps a result of this token; without memory, or when it is too large, nothing. */
+/* Keeps the result of this token, unless its claims are too large or there is no memory. */
 void kedge_token_cache_add(kedge_token_cache *cache, const uint8_t hash[KEDGE_SHA256_SIZE],
                            const kedge_auth_result *result);
 

@@ -45,11 +45,11 @@ static const kedge_aws_meaning meanings[] = {
     {ALL, "InternalError", KEDGE_AWS_UNKNOWN},
     {ALL, "InternalFailure", KEDGE_AWS_UNKNOWN},
     {ALL, "InternalServerError", KEDGE_AWS_UNKNOWN},
-    /* The clock. */
+    /* Of the clock. */
     {ALL, "RequestTimeTooSkewed", KEDGE_AWS_SKEWED},
     {ALL, "RequestExpired", KEDGE_AWS_SKEWED},
     {ALL, "RequestInTheFuture", KEDGE_AWS_SKEWED},
-    /* Who asks. */
+    /* Of the credentials. */
     {ALL, "ExpiredToken", KEDGE_AWS_EXPIRED},
     {ALL, "ExpiredTokenException", KEDGE_AWS_EXPIRED},
     {ALL, "TokenRefreshRequired", KEDGE_AWS_EXPIRED},

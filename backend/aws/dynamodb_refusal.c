@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* In the order in which they are told. */
+/* Of several meanings the last one here is the one that is told. */
 typedef enum meaning { FOR_NOW, CONDITION, TOO_LARGE, INVALID, NO_TABLE, OTHER } meaning;
 
 static const struct {

@@ -60,8 +60,8 @@ static kedge_status blobs_get_tag(void *context, kedge_bytes key, kedge_bytes na
     return status == KEDGE_OK ? kedge_s3_get_tag(context, key, name, value, error) : status;
 }
 
-/* Not again when its response is lost: somebody may have found the key free meanwhile and put a
- * blob that he relies on, which a second removal would take. */
+/* Not repeated when the response is lost: another writer may have found the key free meanwhile and
+ * put a blob that it relies on, which a second removal would take. */
 static kedge_status blobs_remove(void *context, kedge_bytes key, kedge_error *error)
 {
     const kedge_s3_request request = {.action = "s3:DeleteObject",

@@ -78,7 +78,7 @@ typedef enum kedge_s3_owner {
     KEDGE_S3_OTHERS
 } kedge_s3_owner;
 
-/* Who wrote the object under `key`. */
+/* Whether there is an object under `key`, and whether its writer had this token. */
 kedge_status kedge_s3_find_owner(const kedge_s3 *self, kedge_bytes key, const char *token,
                                  kedge_s3_owner *owner, kedge_error *error);
 void kedge_s3_make_token(const kedge_s3 *self, char token[KEDGE_S3_WRITER_TOKEN_SIZE]);

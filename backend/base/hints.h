@@ -1,5 +1,5 @@
-/* What a process remembers of projects and logs, to save reads of the store. What it has forgotten
- * is read again. In its memory alone; any thread. */
+/* What a process remembers of projects and logs, to save reads of the store. It is kept in memory
+ * alone, and what is forgotten is read again. Any thread. */
 #ifndef KEDGE_BACKEND_BASE_HINTS_H
 #define KEDGE_BACKEND_BASE_HINTS_H
 
@@ -12,9 +12,9 @@
 
 /* ---- kinds of projects ---- */
 
-/* Of which kind projects are, remembered: a kind never changes. */
+/* The kinds of projects that were asked for. A kind never changes. */
 
-#define KEDGE_PROJECT_KINDS 1024 /* so many places; of two projects in one, the later stays */
+#define KEDGE_PROJECT_KINDS 1024 /* places, by hash; a project takes its place from another one */
 
 typedef struct kedge_known_kind {
     char organization[KEDGE_LIMIT_NAME_BYTES + 1]; /* empty: free */
@@ -34,18 +34,18 @@ void kedge_project_kinds_close(kedge_project_kinds *kinds);
 
 /* False: it is not known. */
 bool kedge_project_kinds_find(kedge_project_kinds *kinds, const kedge_project_ref *ref, int *kind);
-/* The names are checked ones. */
+/* The names in `ref` must have been checked. */
 void kedge_project_kinds_put(kedge_project_kinds *kinds, const kedge_project_ref *ref, int kind);
 
 /* ---- projects without an access list ---- */
 
-/* Projects that had no access list a moment ago: a project without one costs a read of the store
- * now and then, and not with each request.
+/* Projects that had no access list a moment ago, so that not every request to such a project reads
+ * the store for it.
  *
- * A list that another process puts is therefore in force after KEDGE_UNLISTED_MS at the latest. One
- * that is there is read with every request. */
+ * A first list that another process puts is therefore in force here after KEDGE_UNLISTED_MS at the
+ * latest. A list that exists is read with every request. */
 
-#define KEDGE_UNLISTED_PLACES 1024 /* of two projects in one, the later stays */
+#define KEDGE_UNLISTED_PLACES 1024 /* by hash; a project takes its place from another one */
 #define KEDGE_UNLISTED_MS     10000
 
 typedef struct kedge_unlisted_place {
@@ -74,7 +74,7 @@ void kedge_unlisted_forget(kedge_unlisted *unlisted, kedge_bytes organization, k
  * An append that starts from it saves the read of the Segment table. A hint that is wrong costs
  * two reads: the segment's last entry is then an End Segment, which makes the append start anew. */
 
-#define KEDGE_LOG_HINTS         1024 /* so many places; of two logs in one, the later stays */
+#define KEDGE_LOG_HINTS         1024 /* places, by hash; a log takes its place from another one */
 #define KEDGE_LOG_HINT_ID_BYTES 16
 
 typedef struct kedge_log_hint {

@@ -1,8 +1,8 @@
-/* The locks of projects and logs, and who writes behind a commit.
+/* The locks of projects and logs, and the maintenance of projects after a commit.
  *
- * A lock is one project's, or one log's, and nobody else's: no other project waits for it, whatever
- * its name. Who waits for one stands in a queue and gets it in turn. Nothing is allocated: a place
- * in the queue is a variable of the caller. */
+ * Each project and each log has a lock of its own, so no project waits for another one. Threads get
+ * a lock in the order in which they asked for it. Nothing is allocated: a place in the queue is a
+ * variable of the caller. */
 #ifndef KEDGE_BACKEND_BASE_LOCKS_H
 #define KEDGE_BACKEND_BASE_LOCKS_H
 
@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#define KEDGE_MAINTAINED_PROJECTS 64 /* whose rows and checkpoints are written at once */
+#define KEDGE_MAINTAINED_PROJECTS 64 /* that have maintenance at one moment */
 
 /* What is locked: a project, or a log of it. */
 typedef struct kedge_lock_name {
@@ -40,9 +40,10 @@ void kedge_locks_close(kedge_locks *locks);
 void kedge_lock(kedge_locks *locks, const kedge_lock_name *name, kedge_lock_place *place);
 void kedge_unlock(kedge_locks *locks, kedge_lock_place *place);
 
-/* Whether the caller is to write what became due for the project: false when somebody does, or when
- * too many projects have somebody; it is written after a later commit then. `project` must live
- * until the end is told, from any thread. */
+/* Whether the caller is to write the checkpoints or the snapshot that are due for the project.
+ * False when another thread is writing for it, or when KEDGE_MAINTAINED_PROJECTS projects have a
+ * writer: what is due is then written after a later commit. `project` must live until
+ * kedge_locks_end_maintenance, which any thread may call. */
 bool kedge_locks_begin_maintenance(kedge_locks *locks, const kedge_project_ref *project);
 void kedge_locks_end_maintenance(kedge_locks *locks, const kedge_project_ref *project);
 

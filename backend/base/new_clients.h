@@ -36,8 +36,9 @@ kedge_status kedge_new_clients_open(kedge_new_clients *limit, const kedge_enviro
                                     int64_t per_minute, kedge_error *error);
 void kedge_new_clients_close(kedge_new_clients *limit);
 
-/* Takes `count` tokens of the user. False: there are not enough, none was taken, and in
- * `*wait_ms` there will be. More than fit a bucket are taken from a full one. */
+/* Takes `count` tokens of the user. False: there are too few, and none was taken; there will be
+ * enough in `*wait_ms`. When `count` is more than a bucket holds, a full bucket is enough, and then
+ * goes below 0. */
 bool kedge_new_clients_take(kedge_new_clients *limit, kedge_bytes organization, const char *user,
                             size_t count, int64_t *wait_ms);
 

@@ -6,9 +6,9 @@
 #include "common/arena.h"
 
 #define KEDGE_PACK_TEXT_BYTES 128
-/* No packed attribute or blob part is larger: 256 MiB. A version whose delta were would be
- * committed and never read again; the largest delta is that of one mutation which changes as many
- * items as it may, each with a body of KEDGE_BODY_INLINE_BYTES: some 130 MB. */
+/* The most that one packed attribute or blob may have when it is unpacked: 256 MiB. A version with
+ * a larger delta could be committed, but not read again. The largest delta is that of one mutation
+ * that changes as many items as it may, each with KEDGE_BODY_INLINE_BYTES: some 130 MB. */
 #define KEDGE_UNPACK_BYTES_MAX 268435456
 
 /* Fills `attribute`; its bytes are the arena's. `name` is static storage. */

@@ -3,11 +3,11 @@
  *   {"roles": {"editor": ["notes.*", "kedge.put"], "owner": ["*"]}, "default": []}
  *
  * `default` is for all roles that are not named, and for tokens without one. A name that ends in
- * '*' stands for all that begin with what is before it. A batch may be pushed when each of its
- * parts may, and kedge.noop, which takes the place of a mutation that was cancelled, always.
+ * '*' stands for all names that begin with what is before it. A batch may be pushed when each of
+ * its parts may. kedge.noop, which takes the place of a cancelled mutation, may always be pushed.
  *
- * The processor asks when it decides a mutation. What it refuses is rejected in a version, for
- * ever: another policy later changes nothing about it. */
+ * The processor asks when it decides a mutation. A mutation that is refused is rejected in a
+ * version, which a later policy does not change. */
 #ifndef KEDGE_BACKEND_BASE_POLICY_H
 #define KEDGE_BACKEND_BASE_POLICY_H
 
@@ -25,8 +25,8 @@ typedef struct kedge_policy kedge_policy;
 /* KEDGE_INVALID_ARGUMENT "policy-invalid" names the member that is wrong, and what is allowed. */
 kedge_status kedge_policy_new(const kedge_allocator *allocator, const char *text,
                               kedge_policy **policy, kedge_error *error);
-/* Another text from now on. `changed` tells whether it says something else than before. With an
- * error the one of before stays. Any thread. */
+/* Replaces the policy by this text. `changed` tells whether it says something else than before.
+ * After an error the policy is as it was. Any thread. */
 kedge_status kedge_policy_set(kedge_policy *policy, const char *text, bool *changed,
                               kedge_error *error);
 void kedge_policy_free(kedge_policy *policy); /* NULL is allowed */

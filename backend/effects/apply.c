@@ -11,8 +11,8 @@
 const kedge_stream_pattern kedge_effects_pattern = {
     {KEDGE_LOG_ENTRY_PREFIX, sizeof KEDGE_LOG_ENTRY_PREFIX - 1}, KEDGE_LOG_ATTRIBUTE_NAME};
 
-/* The number in the log is that of the segment's start, and so many on. False: the segment is no
- * more, or archived, and the entry gets no snapshot any more. */
+/* Sets the entry's number in the log: that of the segment's first entry plus its num. `*wanted`
+ * becomes false when the segment is gone or archived: the entry then gets no snapshot any more. */
 static kedge_status find_number(const kedge_log *log, kedge_log_place *at, bool *wanted,
                                 kedge_error *error)
 {

@@ -1,4 +1,4 @@
-/* Checkpoints as records. */
+/* The checkpoints of a stream's reader as records. */
 #include "backend/effects/checkpoint.h"
 
 #include "common/assert.h"
@@ -40,13 +40,14 @@ static kedge_record_key record_key(const row_key *key)
 
 /* ---- the list ---- */
 
-void kedge_checkpoints_free(kedge_checkpoints *checkpoints)
+void kedge_reader_checkpoints_free(kedge_reader_checkpoints *checkpoints)
 {
     kedge_release(checkpoints->allocator, checkpoints->of);
-    *checkpoints = (kedge_checkpoints){.allocator = checkpoints->allocator};
+    *checkpoints = (kedge_reader_checkpoints){.allocator = checkpoints->allocator};
 }
 
-kedge_checkpoint *kedge_checkpoints_find(const kedge_checkpoints *checkpoints, const char *shard)
+kedge_reader_checkpoint *kedge_reader_checkpoints_find(const kedge_reader_checkpoints *checkpoints,
+                                                       const char *shard)
 {
     for (size_t i = 0; i < checkpoints->count; i++) {
         if (strcmp(checkpoints->of[i].shard, shard) == 0) return &checkpoints->of[i];
@@ -54,11 +55,11 @@ kedge_checkpoint *kedge_checkpoints_find(const kedge_checkpoints *checkpoints, c
     return NULL;
 }
 
-static kedge_checkpoint *append(kedge_checkpoints *checkpoints)
+static kedge_reader_checkpoint *append(kedge_reader_checkpoints *checkpoints)
 {
     if (checkpoints->count == checkpoints->capacity) {
         size_t capacity = checkpoints->capacity == 0 ? 8 : 2 * checkpoints->capacity;
-        kedge_checkpoint *larger =
+        kedge_reader_checkpoint *larger =
             kedge_allocate(checkpoints->allocator, capacity * sizeof *larger);
         if (larger == NULL) return NULL;
         if (checkpoints->count > 0)
@@ -67,15 +68,15 @@ static kedge_checkpoint *append(kedge_checkpoints *checkpoints)
         checkpoints->of = larger;
         checkpoints->capacity = capacity;
     }
-    kedge_checkpoint *added = &checkpoints->of[checkpoints->count++];
-    *added = (kedge_checkpoint){.revision = 0};
+    kedge_reader_checkpoint *added = &checkpoints->of[checkpoints->count++];
+    *added = (kedge_reader_checkpoint){.revision = 0};
     return added;
 }
 
-kedge_checkpoint *kedge_checkpoints_add(kedge_checkpoints *checkpoints,
-                                        const kedge_stream_shard *shard)
+kedge_reader_checkpoint *kedge_reader_checkpoints_add(kedge_reader_checkpoints *checkpoints,
+                                                      const kedge_stream_shard *shard)
 {
-    kedge_checkpoint *added = append(checkpoints);
+    kedge_reader_checkpoint *added = append(checkpoints);
     if (added == NULL) return NULL;
     snprintf(added->shard, sizeof added->shard, "%s", shard->id);
     snprintf(added->parent, sizeof added->parent, "%s", shard->parent);
@@ -103,7 +104,7 @@ static bool text_of(const kedge_record *record, const char *name, char *out, siz
     return true;
 }
 
-static kedge_status read_row(const kedge_record *record, kedge_checkpoint *checkpoint,
+static kedge_status read_row(const kedge_record *record, kedge_reader_checkpoint *checkpoint,
                              kedge_error *error)
 {
     kedge_bytes sort = record->key.sort;
@@ -124,14 +125,14 @@ static kedge_status read_row(const kedge_record *record, kedge_checkpoint *check
     return KEDGE_OK;
 }
 
-static kedge_status read_rows(const kedge_record_set *set, kedge_checkpoints *checkpoints,
+static kedge_status read_rows(const kedge_record_set *set, kedge_reader_checkpoints *checkpoints,
                               kedge_error *error)
 {
     for (size_t i = 0; i < set->count; i++) {
         if (checkpoints->count == KEDGE_READER_SHARDS_MAX)
             return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-shards",
                               "a stream has more than %d shards", KEDGE_READER_SHARDS_MAX);
-        kedge_checkpoint *checkpoint = append(checkpoints);
+        kedge_reader_checkpoint *checkpoint = append(checkpoints);
         if (checkpoint == NULL) return kedge_fail_no_memory(error);
         kedge_status status = read_row(&set->records[i], checkpoint, error);
         if (status != KEDGE_OK) return status;
@@ -139,8 +140,9 @@ static kedge_status read_rows(const kedge_record_set *set, kedge_checkpoints *ch
     return KEDGE_OK;
 }
 
-kedge_status kedge_checkpoints_load(const kedge_stream_reader_options *options,
-                                    kedge_checkpoints *checkpoints, kedge_error *error)
+kedge_status kedge_reader_checkpoints_load(const kedge_stream_reader_options *options,
+                                           kedge_reader_checkpoints *checkpoints,
+                                           kedge_error *error)
 {
     row_key key, after = {.sort = SHARD};
     const kedge_records *records = options->records;
@@ -178,15 +180,15 @@ static kedge_attribute number(const char *name, int64_t value)
     return (kedge_attribute){.name = name, .type = KEDGE_ATTRIBUTE_NUMBER, .number = value};
 }
 
-static void set_condition(const kedge_checkpoint *checkpoint, kedge_record_write *write)
+static void set_condition(const kedge_reader_checkpoint *checkpoint, kedge_record_write *write)
 {
     write->condition = checkpoint->revision == 0 ? KEDGE_IF_ABSENT : KEDGE_IF_EQUAL;
     write->expected = number("revision", checkpoint->revision);
 }
 
-kedge_status kedge_checkpoint_save(const kedge_stream_reader_options *options,
-                                   kedge_checkpoint *checkpoint,
-                                   const kedge_stream_expired *expired, kedge_error *error)
+kedge_status kedge_reader_checkpoint_save(const kedge_stream_reader_options *options,
+                                          kedge_reader_checkpoint *checkpoint,
+                                          const kedge_stream_expired *expired, kedge_error *error)
 {
     const kedge_environment *environment = options->environment;
     const kedge_records *records = options->records;
@@ -220,8 +222,9 @@ kedge_status kedge_checkpoint_save(const kedge_stream_reader_options *options,
     return status;
 }
 
-kedge_status kedge_checkpoint_remove(const kedge_stream_reader_options *options,
-                                     const kedge_checkpoint *checkpoint, kedge_error *error)
+kedge_status kedge_reader_checkpoint_remove(const kedge_stream_reader_options *options,
+                                            const kedge_reader_checkpoint *checkpoint,
+                                            kedge_error *error)
 {
     row_key key;
     make_shard_key(options, checkpoint->shard, &key);

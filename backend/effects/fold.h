@@ -1,14 +1,14 @@
-/* The snapshot of an event log, made by mutators: what its entries give, one behind the other.
+/* The snapshot of an event log, made by running its entries as calls of mutators, in their order.
  *
  * An entry whose type is the name of a mutator is a call of it: the body is the arguments, the
  * version the mutator's. The calls run on an empty state, in the order of the entries, without a
  * user; one that the mutator refuses changes nothing. backend/log/snapshot.h has the form.
  *
- * It is made in pieces. Each piece runs so many entries on the state of the one before, which it
- * reads chunk by chunk, and writes all of the state as chunks. Those that are the same as before
- * are there already. In between the state is a part of the snapshot that is made.
+ * It is made in pieces. A piece runs some entries on the state that the piece before has left, and
+ * writes the new state. Both are read and written chunk by chunk; a chunk that did not change is
+ * there already. Until the last piece the state is stored as a part of the snapshot.
  *
- * A log with an event of any other type is the app's alone, which makes the snapshots itself. */
+ * When a log has an event of another type, only the app can make its snapshots. */
 #ifndef KEDGE_BACKEND_EFFECTS_FOLD_H
 #define KEDGE_BACKEND_EFFECTS_FOLD_H
 
@@ -16,7 +16,7 @@
 
 #define KEDGE_FOLD_BYTES_MAX 16777216 /* of changes, in memory: a piece ends behind so many */
 
-/* How far it is. Start from {.number = -1}. */
+/* How far the snapshot has come. Start from {.number = -1}. */
 typedef struct kedge_fold_piece {
     int64_t number;            /* the last entry that is in the state */
     char id[KEDGE_SHA256_HEX]; /* of the snapshot when that is its entry, else of the part */

@@ -19,7 +19,7 @@ typedef struct kedge_pending_snapshot {
     char owner[KEDGE_PENDING_OWNER_HEX]; /* "": nobody is at it */
     int64_t since_ms;
     int64_t revision;
-    kedge_buffer progress; /* what its snapshot can be gone on with; made by the caller */
+    kedge_buffer progress; /* what the next piece of its snapshot needs; made by the caller */
 } kedge_pending_snapshot;
 
 /* Puts the item of an entry, unless it is there. */
@@ -28,8 +28,8 @@ kedge_status kedge_pending_snapshot_put(const kedge_log *log, const kedge_log_pl
 /* The first item of the log. KEDGE_NOT_FOUND: there is none. */
 kedge_status kedge_pending_snapshot_first(const kedge_log *log, bool consistent,
                                           kedge_pending_snapshot *pending, kedge_error *error);
-/* Writes the item over the revision that it has, and counts that up. KEDGE_CONFLICT: it was
- * changed or removed. */
+/* Writes the item if its record still has this revision, and increments the revision.
+ * KEDGE_CONFLICT: it was changed or removed. */
 kedge_status kedge_pending_snapshot_save(const kedge_log *log, kedge_pending_snapshot *pending,
                                          kedge_error *error);
 /* Removes the item of this revision. KEDGE_CONFLICT: as above. */

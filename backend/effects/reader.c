@@ -11,10 +11,10 @@
 struct kedge_stream_reader {
     kedge_stream_reader_options options;
     char owner[KEDGE_READER_OWNER_HEX];
-    /* Where it stands in the shards that it reads: behind the checkpoints that are written, when
-     * nothing was handled since. Checkpoints make changes themselves: one for each batch would
-     * never end. */
-    kedge_checkpoints standing;
+    /* How far it has read its shards, which may be further than the written checkpoints say. A
+     * batch in which nothing was handled is not written: the write of a checkpoint is itself a
+     * change of the stream, so reader and stream would keep each other busy for ever. */
+    kedge_reader_checkpoints standing;
 };
 
 /* What one round works on. */
@@ -22,7 +22,7 @@ typedef struct round_work {
     kedge_stream_reader *reader;
     const kedge_stream_reader_options *options;
     kedge_stream_round *round;
-    kedge_checkpoints checkpoints;
+    kedge_reader_checkpoints checkpoints;
     kedge_stream_shards *pages; /* of the list of shards */
     size_t page_count;
     size_t shard_count;
@@ -57,7 +57,7 @@ kedge_status kedge_stream_reader_new(const kedge_stream_reader_options *options,
 void kedge_stream_reader_free(kedge_stream_reader *reader)
 {
     if (reader == NULL) return;
-    kedge_checkpoints_free(&reader->standing);
+    kedge_reader_checkpoints_free(&reader->standing);
     kedge_release(reader->options.environment->allocator, reader);
 }
 
@@ -105,12 +105,12 @@ static kedge_status list_shards(round_work *work, kedge_error *error)
 
 /* ---- what has expired ---- */
 
-static kedge_status save_expired(round_work *work, kedge_checkpoint *checkpoint,
+static kedge_status save_expired(round_work *work, kedge_reader_checkpoint *checkpoint,
                                  const char *missing, kedge_error *error)
 {
     const kedge_stream_reader_options *options = work->options;
     kedge_stream_expired expired = {missing, checkpoint->at_ms};
-    kedge_status status = kedge_checkpoint_save(options, checkpoint, &expired, error);
+    kedge_status status = kedge_reader_checkpoint_save(options, checkpoint, &expired, error);
     if (status != KEDGE_OK) return status;
     work->round->expired++;
     work->round->more = true;
@@ -132,19 +132,19 @@ static kedge_status look_at_vanished(round_work *work, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < work->checkpoints.count && status == KEDGE_OK; i++) {
-        kedge_checkpoint *checkpoint = &work->checkpoints.of[i];
+        kedge_reader_checkpoint *checkpoint = &work->checkpoints.of[i];
         if (is_listed(work, checkpoint->shard)) continue;
         bool needed = !checkpoint->finished;
         for (size_t j = 0; j < work->shard_count && !needed; j++) {
             const kedge_stream_shard *shard = shard_at(work, j);
             needed = strcmp(shard->parent, checkpoint->shard) == 0 &&
-                     kedge_checkpoints_find(&work->checkpoints, shard->id) == NULL;
+                     kedge_reader_checkpoints_find(&work->checkpoints, shard->id) == NULL;
         }
         if (!checkpoint->finished) {
             checkpoint->finished = true;
             status = save_expired(work, checkpoint, checkpoint->shard, error);
         } else if (!needed) {
-            status = kedge_checkpoint_remove(work->options, checkpoint, error);
+            status = kedge_reader_checkpoint_remove(work->options, checkpoint, error);
         }
         status = note_lost(work, status);
     }
@@ -153,30 +153,30 @@ static kedge_status look_at_vanished(round_work *work, kedge_error *error)
 
 /* ---- where the reader stands ---- */
 
-/* Without memory it stands at the checkpoint. */
-static void stand(round_work *work, const kedge_checkpoint *checkpoint)
+/* Remembers how far the shard was read. Without memory the next round begins at the checkpoint. */
+static void stand(round_work *work, const kedge_reader_checkpoint *checkpoint)
 {
-    kedge_checkpoints *standing = &work->reader->standing;
+    kedge_reader_checkpoints *standing = &work->reader->standing;
     const kedge_stream_shard shard = {checkpoint->shard, checkpoint->parent, "", false};
-    kedge_checkpoint *known = kedge_checkpoints_find(standing, checkpoint->shard);
+    kedge_reader_checkpoint *known = kedge_reader_checkpoints_find(standing, checkpoint->shard);
     if (checkpoint->finished) {
         if (known != NULL) *known = standing->of[--standing->count];
         return;
     }
-    if (known == NULL) known = kedge_checkpoints_add(standing, &shard);
+    if (known == NULL) known = kedge_reader_checkpoints_add(standing, &shard);
     if (known != NULL) *known = *checkpoint;
 }
 
-static void go_where_it_stood(const round_work *work, kedge_checkpoint *checkpoint)
+static void go_where_it_stood(const round_work *work, kedge_reader_checkpoint *checkpoint)
 {
-    const kedge_checkpoint *known =
-        kedge_checkpoints_find(&work->reader->standing, checkpoint->shard);
+    const kedge_reader_checkpoint *known =
+        kedge_reader_checkpoints_find(&work->reader->standing, checkpoint->shard);
     if (known != NULL && known->revision == checkpoint->revision) *checkpoint = *known;
 }
 
 /* ---- whose turn a shard is ---- */
 
-static void renew(const round_work *work, kedge_checkpoint *checkpoint)
+static void renew(const round_work *work, kedge_reader_checkpoint *checkpoint)
 {
     snprintf(checkpoint->owner, sizeof checkpoint->owner, "%s", work->reader->owner);
     checkpoint->until_ms = now_ms(work) + work->options->lease_ms;
@@ -185,18 +185,19 @@ static void renew(const round_work *work, kedge_checkpoint *checkpoint)
 /* A shard that is seen for the first time. Its parent was read to its end, or there was none that
  * this reader could have read. */
 static kedge_status begin(round_work *work, const kedge_stream_shard *shard,
-                          kedge_checkpoint **begun, kedge_error *error)
+                          kedge_reader_checkpoint **begun, kedge_error *error)
 {
     bool root = shard->parent[0] == '\0';
-    bool parent_read = !root && kedge_checkpoints_find(&work->checkpoints, shard->parent) != NULL;
-    kedge_checkpoint *checkpoint = kedge_checkpoints_add(&work->checkpoints, shard);
+    bool parent_read =
+        !root && kedge_reader_checkpoints_find(&work->checkpoints, shard->parent) != NULL;
+    kedge_reader_checkpoint *checkpoint = kedge_reader_checkpoints_add(&work->checkpoints, shard);
     if (checkpoint == NULL) return kedge_fail_no_memory(error);
     if (parent_read || !work->adopted)
         snprintf(checkpoint->position, sizeof checkpoint->position, "%s", shard->start);
     renew(work, checkpoint);
     *begun = checkpoint;
     if (root || parent_read || work->adopted)
-        return kedge_checkpoint_save(work->options, checkpoint, NULL, error);
+        return kedge_reader_checkpoint_save(work->options, checkpoint, NULL, error);
     return save_expired(work, checkpoint, shard->parent, error);
 }
 
@@ -204,15 +205,17 @@ static kedge_status begin(round_work *work, const kedge_stream_shard *shard,
 static bool must_wait(const round_work *work, const kedge_stream_shard *shard)
 {
     if (shard->parent[0] == '\0') return false;
-    const kedge_checkpoint *parent = kedge_checkpoints_find(&work->checkpoints, shard->parent);
+    const kedge_reader_checkpoint *parent =
+        kedge_reader_checkpoints_find(&work->checkpoints, shard->parent);
     return parent == NULL ? is_listed(work, shard->parent) : !parent->finished;
 }
 
 /* NULL in `*taken`: the shard is not this reader's now. */
 static kedge_status take(round_work *work, const kedge_stream_shard *shard,
-                         kedge_checkpoint **taken, kedge_error *error)
+                         kedge_reader_checkpoint **taken, kedge_error *error)
 {
-    kedge_checkpoint *checkpoint = kedge_checkpoints_find(&work->checkpoints, shard->id);
+    kedge_reader_checkpoint *checkpoint =
+        kedge_reader_checkpoints_find(&work->checkpoints, shard->id);
     kedge_status status = KEDGE_OK;
     *taken = NULL;
     if (checkpoint == NULL) {
@@ -228,7 +231,7 @@ static kedge_status take(round_work *work, const kedge_stream_shard *shard,
         if (own) go_where_it_stood(work, checkpoint);
         if (!own || left_ms < work->options->lease_ms / 2 || !held) {
             renew(work, checkpoint);
-            status = kedge_checkpoint_save(work->options, checkpoint, NULL, error);
+            status = kedge_reader_checkpoint_save(work->options, checkpoint, NULL, error);
         }
     }
     if (status == KEDGE_OK) *taken = checkpoint;
@@ -237,14 +240,15 @@ static kedge_status take(round_work *work, const kedge_stream_shard *shard,
 
 /* ---- reading one shard ---- */
 
-static kedge_status skip_trimmed(round_work *work, kedge_checkpoint *checkpoint, kedge_error *error)
+static kedge_status skip_trimmed(round_work *work, kedge_reader_checkpoint *checkpoint,
+                                 kedge_error *error)
 {
     if (checkpoint->position[0] == '\0') checkpoint->finished = true; /* the shard is gone */
     checkpoint->position[0] = '\0';
     return note_lost(work, save_expired(work, checkpoint, checkpoint->shard, error));
 }
 
-static void move_to(kedge_checkpoint *checkpoint, kedge_bytes position)
+static void move_to(kedge_reader_checkpoint *checkpoint, kedge_bytes position)
 {
     KEDGE_ASSERT(position.size < sizeof checkpoint->position);
     memcpy(checkpoint->position, position.data, position.size);
@@ -252,7 +256,7 @@ static void move_to(kedge_checkpoint *checkpoint, kedge_bytes position)
 }
 
 /* Moves the checkpoint behind what was handled. */
-static kedge_status advance(round_work *work, kedge_checkpoint *checkpoint,
+static kedge_status advance(round_work *work, kedge_reader_checkpoint *checkpoint,
                             const kedge_stream_batch *batch, size_t handled, kedge_error *error)
 {
     bool all = handled == batch->count;
@@ -267,13 +271,13 @@ static kedge_status advance(round_work *work, kedge_checkpoint *checkpoint,
     kedge_status status = KEDGE_OK;
     if (handled > 0 || ended) {
         checkpoint->until_ms = now_ms(work) + work->options->lease_ms;
-        status = kedge_checkpoint_save(work->options, checkpoint, NULL, error);
+        status = kedge_reader_checkpoint_save(work->options, checkpoint, NULL, error);
     }
     if (status == KEDGE_OK) stand(work, checkpoint);
     return note_lost(work, status);
 }
 
-static kedge_status handle(round_work *work, kedge_checkpoint *checkpoint,
+static kedge_status handle(round_work *work, kedge_reader_checkpoint *checkpoint,
                            const kedge_stream_batch *batch, kedge_error *error)
 {
     const kedge_stream_reader_options *options = work->options;
@@ -292,7 +296,8 @@ static kedge_status handle(round_work *work, kedge_checkpoint *checkpoint,
     return status;
 }
 
-static kedge_status read_shard(round_work *work, kedge_checkpoint *checkpoint, kedge_error *error)
+static kedge_status read_shard(round_work *work, kedge_reader_checkpoint *checkpoint,
+                               kedge_error *error)
 {
     const kedge_stream_reader_options *options = work->options;
     kedge_stream_batch batch = {0};
@@ -319,7 +324,7 @@ static kedge_status read_shards(round_work *work, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < work->shard_count && status == KEDGE_OK; i++) {
-        kedge_checkpoint *taken;
+        kedge_reader_checkpoint *taken;
         status = take(work, shard_at(work, i), &taken, error);
         if (status == KEDGE_OK && taken != NULL) status = read_shard(work, taken, error);
     }
@@ -338,13 +343,14 @@ kedge_status kedge_stream_reader_round(kedge_stream_reader *reader, kedge_stream
                        .round = round,
                        .checkpoints = {.allocator = reader->options.environment->allocator},
                        .pages = pages};
-    /* The checkpoints first: one whose shard is then not listed has lost its shard. */
-    kedge_status status = kedge_checkpoints_load(work.options, &work.checkpoints, error);
+    /* The checkpoints are loaded before the shards are listed. So a checkpoint whose shard is not
+     * in the list is of a shard that has vanished. */
+    kedge_status status = kedge_reader_checkpoints_load(work.options, &work.checkpoints, error);
     work.adopted = work.checkpoints.count == 0;
     if (status == KEDGE_OK) status = list_shards(&work, error);
     if (status == KEDGE_OK) status = look_at_vanished(&work, error);
     if (status == KEDGE_OK) status = read_shards(&work, error);
-    kedge_checkpoints_free(&work.checkpoints);
+    kedge_reader_checkpoints_free(&work.checkpoints);
     for (size_t i = 0; i < work.page_count; i++)
         kedge_stream_shards_free(&pages[i]);
     return status;
@@ -354,15 +360,15 @@ kedge_status kedge_stream_reader_round(kedge_stream_reader *reader, kedge_stream
 
 kedge_status kedge_stream_reader_leave(kedge_stream_reader *reader, kedge_error *error)
 {
-    kedge_checkpoints checkpoints = {.allocator = reader->options.environment->allocator};
-    kedge_status status = kedge_checkpoints_load(&reader->options, &checkpoints, error);
+    kedge_reader_checkpoints checkpoints = {.allocator = reader->options.environment->allocator};
+    kedge_status status = kedge_reader_checkpoints_load(&reader->options, &checkpoints, error);
     for (size_t i = 0; i < checkpoints.count && status == KEDGE_OK; i++) {
-        kedge_checkpoint *checkpoint = &checkpoints.of[i];
+        kedge_reader_checkpoint *checkpoint = &checkpoints.of[i];
         if (checkpoint->finished || strcmp(checkpoint->owner, reader->owner) != 0) continue;
         checkpoint->until_ms = 0;
-        status = kedge_checkpoint_save(&reader->options, checkpoint, NULL, error);
+        status = kedge_reader_checkpoint_save(&reader->options, checkpoint, NULL, error);
         if (status == KEDGE_CONFLICT) status = KEDGE_OK; /* it is another's by now */
     }
-    kedge_checkpoints_free(&checkpoints);
+    kedge_reader_checkpoints_free(&checkpoints);
     return status;
 }

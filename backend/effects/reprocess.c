@@ -147,7 +147,8 @@ static kedge_status apply_page(reprocessing *run, const kedge_log *log, const ke
     return KEDGE_OK;
 }
 
-/* One page, or one entry that cannot be read, which is told and passed over. */
+/* Goes on by one page, or by one entry that cannot be read: its failure is told, and it is passed
+ * over. */
 static kedge_status step(reprocessing *run, const kedge_log *log, bool *ended, kedge_error *error)
 {
     kedge_log_reader reader;

@@ -96,7 +96,8 @@ static kedge_status find_first(work_on_log *work, bool consistent, kedge_error *
     return status;
 }
 
-/* Somebody is at it, and may be still. A time in the future was set by a wrong clock. */
+/* Whether a worker has taken the item and may still be at work. A time in the far future was set by
+ * a wrong clock. */
 static bool is_busy(const work_on_log *work)
 {
     int64_t age_ms = wall_ms(work) - work->pending.since_ms;
@@ -201,7 +202,8 @@ static kedge_status make_pieces(work_on_log *work, bool *complete, kedge_error *
     return status;
 }
 
-/* Tells why, and forgets the request: whoever asks again is heard again. */
+/* Tells why no snapshot can be made, and removes the request for it. A later request of the same
+ * snapshot is taken like the first. */
 static kedge_status refuse(work_on_log *work, const kedge_error *why, kedge_error *error)
 {
     const kedge_snapshot_worker *worker = work->worker;

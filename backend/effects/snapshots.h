@@ -48,7 +48,7 @@ typedef struct kedge_snapshot_worker {
     kedge_backend *backend;
     kedge_snapshot_fn make;
     void *context;
-    int64_t run_max_ms; /* no worker is at an item for longer: then another takes it */
+    int64_t run_max_ms; /* no worker keeps an item for longer: another may take it then */
     int64_t reserve_ms; /* with less time than this left no further piece is begun */
     /* Called when `make` said KEDGE_UNSUPPORTED, and the item is removed: the entry stays without a
      * snapshot until it is requested again. May be NULL. */

@@ -57,7 +57,7 @@ static kedge_status unmark(const char *folder, const char *name, kedge_error *er
 
 /* ---- the folder that is written ---- */
 
-/* Makes the folder. Only with `name` in it it may hold anything but a lock. */
+/* Makes the folder. One that is there must be empty, but for a lock, or have the file `name`. */
 static kedge_status check_target(const char *folder, const char *name, const char *code,
                                  kedge_error *error)
 {

@@ -9,8 +9,8 @@
  *
  * The databases get their names at the end, records.db last. A backup that was cut off leaves a
  * folder without records.db, which nobody restores, or the backup of before. Its queues may then be
- * newer than its records: what was decided in between is in neither, and clients send it again, as
- * all that a backup is too old for. */
+ * newer than its records: what was decided in between is in neither. Clients send that again after
+ * a restore, like everything that the backup does not have. */
 #ifndef KEDGE_BACKEND_EMBEDDED_COPY_H
 #define KEDGE_BACKEND_EMBEDDED_COPY_H
 

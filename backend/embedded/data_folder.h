@@ -8,7 +8,7 @@
 
 /* A folder with this file is a backup: no server runs on it, and only a backup may write to it. */
 #define KEDGE_DATA_FOLDER_BACKUP "kedge-backup"
-/* There until a restore into the folder has ended. */
+/* The folder has this file while a restore into it has not ended: no server runs on it. */
 #define KEDGE_DATA_FOLDER_UNFINISHED "restore-unfinished"
 
 typedef struct kedge_data_path {

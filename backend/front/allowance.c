@@ -1,4 +1,4 @@
-/* See allowance.h. Each line takes a span of time: the one that is given back for it. */
+/* See allowance.h. A line moves `used_until_ms` on by the time after which one more is allowed. */
 #include "backend/front/allowance.h"
 
 #define SPAN_MS (60000 / KEDGE_ALLOWANCE_PER_MINUTE)

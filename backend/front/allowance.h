@@ -1,5 +1,5 @@
-/* How many lines of one kind may be written about what peers can cause as often as they like: so
- * many at once, and so many a minute from then on. Any thread; no locks. */
+/* A bound on log lines of one kind that peers can cause as often as they like: BURST at once, and
+ * PER_MINUTE from then on. Any thread; no locks. */
 #ifndef KEDGE_BACKEND_FRONT_ALLOWANCE_H
 #define KEDGE_BACKEND_FRONT_ALLOWANCE_H
 
@@ -12,7 +12,7 @@
 
 /* {0}: nothing is used up. */
 typedef struct kedge_allowance {
-    atomic_int_fast64_t used_until_ms; /* by then all that was taken has come back; monotonic */
+    atomic_int_fast64_t used_until_ms; /* then the whole burst is free again; monotonic */
     atomic_uint_fast64_t omitted;      /* since the last line */
 } kedge_allowance;
 

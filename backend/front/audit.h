@@ -41,7 +41,7 @@ kedge_status kedge_audit_open(const kedge_environment *environment, const char *
 /* Opens the file anew, which may have been renamed. With an error it goes on with the one of
  * before. */
 kedge_status kedge_audit_reopen(kedge_audit *audit, kedge_error *error);
-/* This one, kedge_audit_reopen and the two that write do nothing with NULL. */
+/* With NULL this, kedge_audit_reopen, kedge_audit_act and kedge_audit_refusal do nothing. */
 void kedge_audit_close(kedge_audit *audit);
 /* False: the line could not be written. */
 bool kedge_audit_act(kedge_audit *audit, const kedge_audit_entry *entry);

@@ -48,7 +48,7 @@ void kedge_response_cost(const kedge_api_response *response, const kedge_allocat
     kedge_buffer_free(&text);
 }
 
-/* What is lost, whatever became of the request: somebody has to restore or repair it. */
+/* Logs damaged items also when the request succeeded: an operator must restore or repair them. */
 static void log_damage(kedge_logger *log, const kedge_response_line *answered)
 {
     kedge_logger_line line;

@@ -11,8 +11,8 @@ typedef void (*kedge_header_function)(void *context, const char *name, const cha
 /* The headers of any response. */
 void kedge_response_headers(const kedge_api_response *response, kedge_header_function add,
                             void *context);
-/* Those of CORS; they stand on errors too, else a page cannot read them. `origin` is the request's
- * header, or NULL. */
+/* The headers of CORS. Errors have them, too: a page cannot read a response without. `origin` is
+ * the request's header, or NULL. */
 void kedge_response_cors(const kedge_cors_origins *origins, const char *origin, const char *method,
                          kedge_header_function add, void *context);
 

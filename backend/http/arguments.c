@@ -233,7 +233,8 @@ static bool is_loopback(const char *address)
     return kedge_host_is_loopback(strcmp(address, "::1") ? address : "[::1]");
 }
 
-/* Tokens and what they open do not cross a network in the clear. */
+/* Beyond loopback the server needs tokens, and encryption, its own or a proxy's: neither a token
+ * nor data crosses a network in the clear. */
 static kedge_status check_listen(const kedge_server_arguments *arguments, const char *address,
                                  kedge_error *error)
 {
@@ -251,7 +252,8 @@ static kedge_status check_listen(const kedge_server_arguments *arguments, const 
     return KEDGE_OK;
 }
 
-/* Behind a proxy all peers have its address; and one may stand on the same machine. */
+/* Connections are limited by address only where the address tells peers apart: behind a proxy all
+ * have the proxy's, and a proxy may stand on the same machine. */
 static kedge_status read_budgets(const kedge_server_arguments *arguments, const char *address,
                                  kedge_budget_limits *limits, kedge_error *error)
 {

@@ -16,7 +16,7 @@
 /* The rates come first, so that their buckets stand in an array of their own. */
 #define RATES (KEDGE_BUDGET_BYTES + 1)
 
-/* Those that the backend counts. */
+/* The budgets that the backend counts. */
 #define OF_BACKEND (sizeof of_backend / sizeof of_backend[0])
 static const char *const of_backend[] = {KEDGE_USAGE_PROJECTS, KEDGE_USAGE_STORED};
 
@@ -94,7 +94,7 @@ static uint32_t place_of(const uint8_t key[KEDGE_BUDGET_KEY_SIZE])
     return number % KEDGE_BUDGET_ROWS;
 }
 
-/* Out of the list of those that nobody uses. */
+/* Takes the row out of the list of unused rows. */
 static void unlist(kedge_budgets *budgets, uint32_t at)
 {
     row *this = &budgets->rows[at];

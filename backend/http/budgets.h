@@ -11,11 +11,12 @@
 #include "common/json.h"
 
 #define KEDGE_BUDGET_ROWS     16384 /* users and organizations that are remembered at once */
-#define KEDGE_BUDGET_BURST_S  2     /* of its rate, that a bucket holds */
+#define KEDGE_BUDGET_BURST_S  2     /* a bucket holds what its rate gives in so many seconds */
 #define KEDGE_BUDGET_KEY_SIZE 16
 
-/* Of the bytes that all may hold, an organization may hold half of what the others leave, so that a
- * few of them do not take all, and a little more for its small requests. */
+/* All organizations together may hold HELD_POOL bytes of bodies and responses. One of them may hold
+ * half of what the others leave of it, so that a few do not take all, and HELD_LEAST besides, for
+ * its small requests when the others leave nothing. */
 #define KEDGE_BUDGET_HELD_POOL  INT64_C(268435456)
 #define KEDGE_BUDGET_HELD_LEAST INT64_C(1048576)
 
@@ -67,8 +68,8 @@ typedef struct kedge_budget_refusal {
 
 typedef struct kedge_budgets kedge_budgets;
 
-/* The rows of an owner: its user's and its organization's. All zeros: nobody's, of which nothing is
- * counted. */
+/* What an owner's requests are counted in: the row of its user and that of its organization. All
+ * zeros: an account of nobody, in which nothing is counted. */
 typedef struct kedge_budget_account {
     kedge_budgets *budgets;
     uint32_t row[KEDGE_BUDGET_SCOPES];
@@ -99,7 +100,8 @@ void kedge_budget_account_release(kedge_budget_account *account); /* makes it no
 
 /* Takes one request of the rates. False, and nothing is taken, when a bucket is empty. */
 bool kedge_budget_begin(const kedge_budget_account *account, kedge_budget_refusal *refusal);
-/* Takes bytes of the rates, also when there are not as many: the next request waits for them. */
+/* Takes bytes of the rates. A bucket that has fewer is overdrawn, and requests are refused until it
+ * has filled up again. */
 void kedge_budget_charge(const kedge_budget_account *account, size_t bytes);
 /* Takes `count` of a level, to be given back. False, and nothing is taken, when it is used up. */
 bool kedge_budget_take(const kedge_budget_account *account, kedge_budget level, size_t count,

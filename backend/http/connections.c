@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is read of one that lingers at each look: a piece, and so many of them. */
+/* Each look at a connection that lingers reads at most LINGER_PIECES times LINGER_PIECE bytes. */
 #define LINGER_PIECE  16384
 #define LINGER_PIECES 64
 
@@ -335,8 +335,8 @@ bool kedge_server_connection_is_gone(const kedge_server_connection *connection)
     return connection && atomic_load_explicit(&connection->gone, memory_order_relaxed);
 }
 
-/* A peer that has shut its sending side gets no response either: it is gone in nearly all cases,
- * and as proxies do it. */
+/* Whether the peer has closed its sending side. Such a peer might still read the response, but in
+ * nearly all cases it is gone. Proxies take it for gone, too. */
 static bool has_hung_up(int socket)
 {
     struct pollfd look = {.fd = socket, .events = POLLRDHUP};

@@ -1,4 +1,4 @@
-/* Connections: how many there may be of whom, and by when each must have done its next step.
+/* Connections: how many each peer may have open, and by when each must have done its next step.
  *
  * libmicrohttpd ends a connection on which nothing moves, but not one on which a byte moves now and
  * then. Here a connection has a time by which its next step must be done: the head of a request
@@ -19,8 +19,9 @@
 /* No deadline: the server's own work, or an event stream. */
 #define KEDGE_CONNECTION_UNHURRIED (-1)
 
-#define KEDGE_CONNECTION_LINGERS   64   /* at once; then the first of them is reset */
-#define KEDGE_CONNECTION_LINGER_MS 3000 /* at most */
+/* How many connections linger at once, and how long: one more takes the place of the first. */
+#define KEDGE_CONNECTION_LINGERS   64
+#define KEDGE_CONNECTION_LINGER_MS 3000
 
 /* Places of the table that counts by address: more than there are connections. */
 #define KEDGE_CONNECTION_ADDRESSES 8192
@@ -40,9 +41,10 @@ typedef struct kedge_connections_options {
 kedge_connections *kedge_connections_new(const kedge_connections_options *options);
 void kedge_connections_free(kedge_connections *connections); /* after the daemon has stopped */
 
-/* The socket must stay open until kedge_server_connection_closed. Shuts it at once when there are
- * too many from its address, or no memory; then returns NULL, which the functions below take. May
- * shut that of another stranger. `address` may be NULL. */
+/* A connection was opened; its first step is due `within_ms`. The socket must stay open until
+ * kedge_server_connection_closed. When the address has too many connections, or there is no memory,
+ * it is shut at once and NULL is returned, which the functions below take. When there are too many
+ * strangers, the first of them is shut. `address` may be NULL: it is not counted then. */
 kedge_server_connection *kedge_server_connection_opened(kedge_connections *connections, int socket,
                                                         const struct sockaddr *address,
                                                         int64_t within_ms);
@@ -51,6 +53,7 @@ void kedge_server_connection_closed(kedge_connections *connections,
 /* The gate of the connection, for the daemon's thread, which reads from it. Without a connection:
  * one that lets nothing through, since a socket that was shut still has what came before. */
 kedge_gate *kedge_server_connection_gate(kedge_server_connection *connection);
+/* Its next step is due `within_ms` from now; KEDGE_CONNECTION_UNHURRIED: at no time. */
 void kedge_server_connection_due(kedge_connections *connections,
                                  kedge_server_connection *connection, int64_t within_ms);
 /* The connection has shown a good token: it is of this account from now on, and no stranger's. Does

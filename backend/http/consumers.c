@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <time.h>
 
-/* However many owners others work for, one that nobody works for is asked about. */
+/* Each of the other consumers works for at most one owner. So among the owners that a receive asks
+ * about there is one for which none works, if any such owner waits. */
 _Static_assert(KEDGE_QUEUE_OWNERS_ASKED > KEDGE_CONSUMERS_MAX,
                "a receive must reach an owner without a consumer");
 
@@ -95,7 +96,7 @@ static kedge_deadline deadline_of(kedge_consumers *self)
 {
     return (kedge_deadline){
         .environment = self->environment,
-        .end_ms = INT64_MAX / 2, /* to which something is added */
+        .end_ms = INT64_MAX / 2, /* not more: kedge_deadline_begin_commit adds to it */
         .turn_ms = INT64_MAX,
         .is_cancelled = is_cancelled,
         .context = self,

@@ -133,7 +133,7 @@ void kedge_exchange_free(kedge_exchange *exchange)
     if (!exchange) return;
     kedge_exchange_context *context = exchange->context;
     const kedge_environment *environment = context->environment;
-    /* Also what makes the worker's writes visible to the daemon's thread. */
+    /* This load also makes the writes of the worker visible to the daemon's thread. */
     if (atomic_load(&exchange->state) != KEDGE_EXCHANGE_RESPONDED) {
         atomic_fetch_add(&context->metrics.cut, 1);
     }

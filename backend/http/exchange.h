@@ -5,7 +5,7 @@
  *   checked    resumed: the epoll thread goes on with the budgets
  *   reading    the epoll thread collects the body, up to the limit
  *   working    a worker runs it; the connection is suspended
- *   answered   resumed: the epoll thread sends the response. Of one that is made in parts (parts.c)
+ *   responded  resumed: the epoll thread sends the response. Of one that is made in parts (parts.c)
  *              it sends what there is, and the exchange works again for the next part
  *
  * An exchange is made with the request's first line and freed when the response was sent or the
@@ -75,8 +75,10 @@ typedef struct kedge_exchange {
     char *target;    /* path and query, still percent-encoded */
     char method[16]; /* cut to fit: no method that is known is as long */
     kedge_buffer body;
-    size_t held_bytes;  /* what of the body, or of the response, stands in metrics.held_bytes */
-    size_t owned_bytes; /* the same in the account: all of them */
+    /* Bytes of the body, or of the response, that are counted: in metrics.held_bytes, unless they
+     * are few, and in the account. */
+    size_t held_bytes;
+    size_t owned_bytes;
     size_t received;
     bool truncated;
     bool overloaded;
@@ -89,9 +91,11 @@ typedef struct kedge_exchange {
     bool guest; /* the connection is counted as a stranger's, although there is an account */
     kedge_auth_result *who;       /* NULL: needs no token; gone when the workers are done with it */
     kedge_budget_account account; /* whose budgets it is counted in */
-    kedge_budget_refusal refusal; /* why it holds no more, when it is overloaded; or no name */
+    /* Of `overloaded`: the budget that is used up. Without a name: the server's memory is, or the
+     * server stops. */
+    kedge_budget_refusal refusal;
     kedge_server_connection *peer;
-    int64_t end_ms; /* monotonic: its response must stand ready */
+    int64_t end_ms; /* monotonic: by when the response must be ready */
     int64_t started_us;
     char request_id[KEDGE_REQUEST_ID_SIZE]; /* of one that the audit log has; otherwise "" */
     kedge_api_response response;

@@ -70,7 +70,8 @@ void kedge_exchange_log(kedge_exchange *exchange)
                                .cut = cut});
 }
 
-/* Of a response in parts the rest is told when it has ended. */
+/* Of a response in parts this is the first part: its line in the log is written, and `who` freed,
+ * when the last one was sent. */
 void kedge_exchange_finish(kedge_exchange *exchange)
 {
     int64_t took_us = kedge_exchange_now_us() - exchange->started_us;

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define JOB_FIRST_US 1000 /* what the first job of a tenant is taken to cost */
-/* A job that computes for one in so many of its time: more when the processors have other work. */
+/* A job computes rather than waits when a processor works for it during more than one in so many of
+ * its time. So few, because with busy processors it also waits for one of them. */
 #define COMPUTES_PART 8
 
 typedef struct fair_entry {
@@ -147,7 +148,8 @@ kedge_workers_answer kedge_fair_queue_add(kedge_fair_queue *queue, const kedge_t
     *entry = (fair_entry){.work = work, .argument = argument};
     *project->end = entry;
     project->end = &entry->next;
-    /* One that had nothing to wait for has saved nothing up. */
+    /* A tenant that comes anew starts where the others stand: the time in which it had no jobs
+     * gives it no advantage. */
     if (owner->waiting == 0 && owner->used_us < queue->served_us) owner->used_us = queue->served_us;
     owner->waiting++;
     queue->waiting++;

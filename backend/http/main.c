@@ -156,7 +156,7 @@ static kedge_status open_queue(kedge_service *service, const kedge_server_settin
     return kedge_consumers_new(&options, &service->log, &service->consumers, error);
 }
 
-/* A folder has one server. */
+/* `alone`: a folder of SQLite stores has one server at a time. */
 static kedge_status open_followers(kedge_service *service, const kedge_server_arguments *arguments,
                                    kedge_error *error)
 {

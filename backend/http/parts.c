@@ -62,7 +62,7 @@ static ssize_t read_part(void *context, uint64_t position, char *out, size_t out
     kedge_exchange *exchange = context;
     kedge_parts *parts = &exchange->parts;
     const kedge_buffer *body = &exchange->response.body;
-    /* Also what makes the worker's writes visible to this thread. */
+    /* This load also makes the writes of the worker visible to this thread. */
     if (atomic_load(&exchange->state) != KEDGE_EXCHANGE_RESPONDED) return 0;
     if (parts->failed) return MHD_CONTENT_READER_END_WITH_ERROR;
     if (parts->awaited) go_on_sending(exchange);

@@ -73,8 +73,9 @@ static ssize_t fail(const source *from, int error, ssize_t record_error)
     return from->session ? record_error : -1;
 }
 
-/* The system tells once of the end of a connection, maybe together with its last bytes. The library
- * then waits for another word of it, which this brings about. */
+/* The library's epoll is edge-triggered: it reports the end of a connection once, maybe together
+ * with the last bytes, and the library then waits for another report. When the peer has ended the
+ * connection, this shutdown brings it about. */
 static void tell_of_end(const source *from)
 {
     char byte;

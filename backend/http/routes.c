@@ -21,7 +21,8 @@ static bool peer_is_remote(kedge_exchange *exchange)
     return info->client_addr->sa_family != AF_INET6 || !IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 }
 
-/* What came stays until the response stands ready. */
+/* Whether the exchange may hold a response of `size` bytes. The request's body counts as well: it
+ * is kept until the response is ready. */
 static bool has_room(void *context, size_t size)
 {
     kedge_exchange *exchange = context;
@@ -183,7 +184,7 @@ static bool has_backend(kedge_exchange *exchange, kedge_backend **backend)
     return false;
 }
 
-/* What they are read from stands when the backend does. */
+/* The metrics are refused until there is a backend: what they are read from is opened before it. */
 static bool run_metrics(kedge_exchange *exchange, kedge_bytes path)
 {
     kedge_exchange_context *context = exchange->context;

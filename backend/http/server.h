@@ -98,8 +98,8 @@ void kedge_server_appended(void *server, kedge_bytes organization, kedge_bytes p
 bool kedge_server_later(void *server, void (*run)(void *argument), void *argument);
 /* The backend's `failed`, with the server as its context: counts the failure and logs it. */
 void kedge_server_failed(void *server, const kedge_background_failure *failure);
-/* Ends all event streams and voids all tickets: their tokens may not be good any more. Whose are
- * opens new ones. Any thread. */
+/* Ends all event streams and voids all tickets, because the tokens behind them may no longer be
+ * good. A client whose token is good opens a new one. Any thread. */
 void kedge_server_end_streams(kedge_server *server);
 /* Stops listening, finishes what runs, ends the streams, frees. */
 void kedge_server_stop(kedge_server *server);

@@ -30,7 +30,7 @@ typedef struct kedge_ticket_grant {
 bool kedge_tickets_issue(kedge_tickets *tickets, const kedge_budget_limits *limits,
                          kedge_bytes scope, const kedge_ticket_grant *grant,
                          char ticket[KEDGE_TICKET_SIZE], kedge_budget_refusal *refusal);
-/* None that was issued is good any more. */
+/* Voids all tickets. */
 void kedge_tickets_clear(kedge_tickets *tickets);
 bool kedge_tickets_redeem(kedge_tickets *tickets, kedge_bytes scope, kedge_bytes ticket,
                           kedge_ticket_grant *grant);

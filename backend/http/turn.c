@@ -71,8 +71,9 @@ static kedge_workers_answer wait_for_turn(kedge_exchange *exchange, void (*in_tu
     return kedge_workers_submit(exchange->context->workers, &tenant, in_turn, exchange);
 }
 
-/* What was done of the request stays done, and its next turn does more. Unless it can be had, the
- * response says how far it came. True: the exchange is no longer the caller's. */
+/* Queues the request for another turn, which goes on where this one stopped; the response of this
+ * one is dropped. When the queue is full, that response is kept: it says how far the request came.
+ * True: the exchange is no longer the caller's. */
 static bool go_on_later(kedge_exchange *exchange)
 {
     kedge_api_response cut = exchange->response;

@@ -29,9 +29,9 @@ static int64_t clock_us(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Wakes a thread if there is a job for it. Whoever changes what may run calls it: with a job that
- * came, and with each that was taken, since a thread that ends one takes the next itself, and what
- * that left may be another's. A job of a tenant that has its share wakes nobody. */
+/* Wakes an idle thread if a job may run. Called when a job was added, and when a thread has taken
+ * one: a thread that ends a job takes the next one itself, and the end may have let a second job
+ * run. A job of a tenant that has its share of the threads wakes none. */
 static void wake_one(kedge_workers *workers, int64_t now_us)
 {
     if (workers->idle > 0 && kedge_fair_queue_is_ready(&workers->queue, now_us))

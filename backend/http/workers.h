@@ -1,11 +1,10 @@
 /* A bounded pool of threads that run jobs, shared fairly.
  *
- * Each job is of a tenant: an organization, or the server itself.
- * Of the tenants that wait, the one that has used the least time of the threads comes next
- * (start-time fair queueing: a tenant that comes anew starts where the others stand). Within a
- * tenant its projects take turns. So however much one tenant asks for, another one waits only for
- * a turn of those that run. A job that runs for long should ask kedge_workers_are_awaited after its
- * turn, and come again.
+ * Each job is of a tenant: an organization, or the server itself. Of the tenants that wait, the one
+ * that has used the least time of the threads comes next (start-time fair queueing: a tenant that
+ * comes anew starts where the others stand). Within a tenant its projects take turns. So however
+ * much one tenant asks for, another one waits only until one of the running jobs has had its turn.
+ * A job that runs for long should ask kedge_workers_are_awaited after its turn, and come again.
  *
  * While several tenants are active, each may have a quarter of the threads, and more only as long
  * as half of all stay free. One whose jobs compute, rather than wait for a store, has no more
@@ -17,16 +16,18 @@
 
 #include <kedge/limits.h>
 
-#define KEDGE_WORKERS_MAX           64
-#define KEDGE_WORKERS_DEFAULT       16
-#define KEDGE_WORKERS_QUEUE_MAX     1024  /* jobs that wait */
-#define KEDGE_WORKERS_TENANT_MAX    256   /* of one tenant */
-#define KEDGE_WORKERS_TENANTS_SHARE 4     /* a tenant has one thread in so many for sure */
-#define KEDGE_WORKERS_FREE_SHARE    2     /* more only while one in so many is free */
-#define KEDGE_WORKERS_ALONE_SHARE   8     /* one in so many stays free while it is alone */
-#define KEDGE_WORKERS_COMPUTES_US   5000  /* of processor time of a job, in the mean */
+#define KEDGE_WORKERS_MAX        64
+#define KEDGE_WORKERS_DEFAULT    16
+#define KEDGE_WORKERS_QUEUE_MAX  1024 /* jobs that wait */
+#define KEDGE_WORKERS_TENANT_MAX 256  /* of one tenant */
+/* While several tenants are active, each may have one thread in TENANTS_SHARE, and more while more
+ * than one in FREE_SHARE is free. While one is alone, one thread in ALONE_SHARE stays free. */
+#define KEDGE_WORKERS_TENANTS_SHARE 4
+#define KEDGE_WORKERS_FREE_SHARE    2
+#define KEDGE_WORKERS_ALONE_SHARE   8
+#define KEDGE_WORKERS_COMPUTES_US   5000  /* a job that computes takes so much of a processor */
 #define KEDGE_WORKERS_TURN_MS       250   /* of a job, when others wait */
-#define KEDGE_WORKERS_SHARED_MS     10000 /* since two tenants were active */
+#define KEDGE_WORKERS_SHARED_MS     10000 /* tenants count as several so long after they were */
 
 typedef enum kedge_tenant_kind {
     KEDGE_TENANT_ORGANIZATION, /* by its name */

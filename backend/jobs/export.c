@@ -192,6 +192,7 @@ static kedge_status tell_versions(exporting *work, kedge_error *error)
         status = records->vtable->query(records->self, &query, &set, error);
         if (status != KEDGE_OK) return status;
         if (set.count == 0) {
+            kedge_record_set_free(&set);
             return kedge_fail(error, KEDGE_CORRUPT, "version-missing", "version %lld is not there",
                               (long long)next);
         }
@@ -216,7 +217,8 @@ static void write_gone(kedge_json_writer *writer, const kedge_record *record)
     kedge_json_end_array(writer);
 }
 
-/* Whole ones among them, where retention was broken off, are told as what they are to become. */
+/* The versions below the oldest one that is kept. A retention that was broken off may have left
+ * whole records of some: they are written as those that it has replaced. */
 static kedge_status tell_gone(exporting *work, kedge_error *error)
 {
     const kedge_records *records = work->project->records;
@@ -234,8 +236,9 @@ static kedge_status tell_gone(exporting *work, kedge_error *error)
         status = records->vtable->query(records->self, &query, &set, error);
         if (status != KEDGE_OK) return status;
         if (set.count == 0) {
-            return kedge_fail(error, KEDGE_CORRUPT, "version-missing",
-                              "nothing stands for version %lld", (long long)next);
+            kedge_record_set_free(&set);
+            return kedge_fail(error, KEDGE_CORRUPT, "version-missing", "version %lld has no record",
+                              (long long)next);
         }
         kedge_json_writer writer = begin(work, "gone");
         kedge_json_begin_array(&writer);
@@ -358,7 +361,7 @@ static kedge_status run(exporting *work, kedge_error *error)
 {
     kedge_status status = kedge_retained_oldest(work->project, &work->oldest, error);
     if (status != KEDGE_OK) return status;
-    /* The newest version was read in front of it, and may have been removed in between. */
+    /* The newest version was read before the oldest one, and may have been removed in between. */
     if (work->oldest > 1 && work->oldest > work->newest->number) return removed_meanwhile(error);
     work->result->oldest = work->oldest;
     work->result->newest = work->newest->number;

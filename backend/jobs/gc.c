@@ -69,7 +69,8 @@ static gc_mark *find_mark(const collecting *work, const kedge_key *key)
     return bsearch(key, work->marks, work->mark_count, sizeof *work->marks, compare_key);
 }
 
-/* Somebody else has changed the mark: what he wants with it is as good. */
+/* KEDGE_CONFLICT: a writer or another collection has changed the mark meanwhile. What it has put
+ * holds, and this collection leaves the blob as it is. */
 static kedge_status unless_changed(kedge_status status)
 {
     return status == KEDGE_CONFLICT ? KEDGE_OK : status;
@@ -91,8 +92,9 @@ static kedge_status tell_removed(collecting *work, const kedge_blob_info *blob, 
     return kedge_lines_put(work->lines, &work->line, error);
 }
 
-/* From the claim on writers wait. One that has waited for KEDGE_GARBAGE_CLAIM_MS relies on the
- * blob, so that half of that is all the time there is. */
+/* From the claim on, writers that need the blob wait. A writer that has waited for
+ * KEDGE_GARBAGE_CLAIM_MS takes the blob for one that stays. So the claim may take at most half of
+ * that time; when it took longer, the blob is left. */
 static kedge_status remove_blob(collecting *work, const kedge_blob_info *blob,
                                 kedge_garbage_mark *mark, kedge_error *error)
 {
@@ -104,7 +106,9 @@ static kedge_status remove_blob(collecting *work, const kedge_blob_info *blob,
     int64_t taken_ms = environment->monotonic_ms(environment->context) - claimed_ms;
     if (taken_ms > KEDGE_GARBAGE_CLAIM_MS / 2) {
         return kedge_fail(error, KEDGE_UNAVAILABLE, "too-slow",
-                          "the store took so long that a blob may be needed again; run it again");
+                          "the store took %lld ms to claim a blob, and %d ms are allowed, since "
+                          "it may be needed again; run the collection again",
+                          (long long)taken_ms, KEDGE_GARBAGE_CLAIM_MS / 2);
     }
     status = blobs->vtable->remove(blobs->self, kedge_bytes_of(blob->key), error);
     if (status == KEDGE_OK) {
@@ -150,7 +154,7 @@ static kedge_status see_blob(collecting *work, const kedge_blob_info *blob, kedg
     kedge_key key;
     work->result->blobs++;
     work->result->bytes += blob->size_bytes;
-    /* What is not named by its content is not ours. */
+    /* A blob that is not named by its content was not put by Kedge. */
     if (!kedge_garbage_key(&work->project->ref, name, &key)) return KEDGE_OK;
     gc_mark *marked = find_mark(work, &key);
     if (marked != NULL) marked->met = true;

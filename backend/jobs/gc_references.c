@@ -149,7 +149,7 @@ static kedge_status add_checkpoint(void *context, const kedge_record *record, ke
     return kedge_checkpoint_visit_chunks(work->project->allocator, record, add_chunk, work, error);
 }
 
-/* Whatever their lineage, and whoever reads them. */
+/* The chunks of all checkpoints that have a record, also of those that no version leads to. */
 static kedge_status add_checkpoints(gathering *work, kedge_error *error)
 {
     return kedge_visit_records(work->project, "Collection#", add_checkpoint, work, error);

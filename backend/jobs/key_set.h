@@ -1,7 +1,7 @@
 /* A set of keys, each kept as 64 bits of its hash: 16 bytes a key at most, however long it is.
  *
- * Two keys of one hash count as one: a key that was never added may be told to be there, with the
- * chance 2^-64 for each pair. Whoever asks must be safe with that response. */
+ * Two keys with the same hash count as one: kedge_key_set_has may be true for a key that was never
+ * added, with the chance 2^-64 for each pair. A caller must be safe when it is. */
 #ifndef KEDGE_BACKEND_JOBS_KEY_SET_H
 #define KEDGE_BACKEND_JOBS_KEY_SET_H
 
@@ -15,7 +15,7 @@ typedef struct kedge_key_set {
     size_t count;
 } kedge_key_set;
 
-/* `*added` (NULL: not asked): it was not there. */
+/* `*added` is true when the key was not there. NULL: not asked. */
 kedge_status kedge_key_set_add(kedge_key_set *set, kedge_bytes key, bool *added,
                                kedge_error *error);
 bool kedge_key_set_has(const kedge_key_set *set, kedge_bytes key);

@@ -1,9 +1,9 @@
 /* Repair: bodies of items that are gone or damaged, written back from copies.
  *
- * A body is named by the hash of its text, so that whatever has this hash is it, wherever it is
- * found: among the args of a mutation, in a delta, in a checkpoint, among the bodies of another
- * collection or of the project that this one is a fork of. Of what is found nowhere every item and
- * version that has it is told. */
+ * A body is named by the hash of its text. So a text with this hash is the body, wherever it is
+ * found: in the args of a mutation, in a delta, in a checkpoint, among the bodies of another
+ * collection or of the project that this one is a fork of. When it is found nowhere, there is a
+ * line for every item and version that has it. */
 #include "backend/jobs/verify_internal.h"
 
 #include "backend/versioned/versions/blob.h"
@@ -66,7 +66,7 @@ static size_t find_lost(const verifying *work, const uint8_t hash[KEDGE_SHA256_S
 
 /* ---- writing back ---- */
 
-/* Something else may stand under the key: it is of no use to anybody. */
+/* Puts the body, after removing a damaged one: a put keeps what is under the key. */
 static kedge_status put_body(verifying *work, const verify_lost *lost, kedge_bytes text,
                              kedge_error *error)
 {
@@ -353,7 +353,8 @@ static size_t count_lost(const verifying *work)
     return count;
 }
 
-/* Of a body that damage has changed in its record, the size is not known. */
+/* The sizes of the lost bodies, so that only texts of these sizes are hashed. Size 0: damage has
+ * changed the record that had the size, so any small text may be the body. */
 static kedge_status note_sizes(verifying *work, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;

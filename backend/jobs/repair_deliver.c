@@ -1,9 +1,9 @@
-/* Repair: the items whose bodies came back stand in a delta again, for clients that have pulled
- * around them.
+/* Repair: commits versions that put items again whose bodies were written back, for clients that
+ * left them out when they pulled.
  *
- * What is owed is written down in front of the first body that is written back, one record for each
- * body, and taken away behind the commit. A repair that is broken off in between finds nothing lost
- * when it is run again, and still delivers. */
+ * Before a body is written back, a record says that its items are owed to the clients; the record
+ * is removed after the commit. When a repair that was broken off in between is run again, it finds
+ * no body lost, but finds the records, and delivers. */
 #include "backend/jobs/verify_internal.h"
 
 #include "backend/versioned/projects/redeliver.h"
@@ -86,8 +86,8 @@ kedge_status verify_deliver_repaired(verifying *work, kedge_error *error)
     if (status != KEDGE_OK || all.count == 0) return status;
     status = kedge_processor_redeliver(work->project, all.bodies, all.count, tell_delivered, work,
                                        &failure);
-    /* The newest version itself is damaged, which was told. It is delivered once
-     * that is put right. */
+    /* The newest version itself is damaged, for which there is a finding. The items are delivered
+     * by a later repair, when it is no longer. */
     if (verify_is_damage(status)) return KEDGE_OK;
     if (status != KEDGE_OK) return kedge_fail(error, status, failure.code, "%s", failure.message);
     for (size_t i = 0; i < all.count && status == KEDGE_OK; i++) {

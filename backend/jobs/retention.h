@@ -1,11 +1,11 @@
 /* Retention: versions that need not be kept any more are removed, the oldest first.
  *
- * What is left below the oldest version R that is kept is the truth from then on: the checkpoint of
- * every collection as it was in front of R, made sure of against the fold of the deltas, and the
- * index rows of all versions below R, made sure of as well. Only then the record `Retention` says
- * that R is the oldest one: this is the commit. Then the older version records are replaced by
- * their lineage (versions/versions.h), and older checkpoints are removed. Blobs that nothing
- * refers to any more are left to garbage collection (gc.h).
+ * R is the oldest version to be kept. Once the versions below it are removed, two things stand for
+ * them: the checkpoint of every collection as it was in front of R, and their index rows.
+ * First both are checked against the versions, and written where they are missing. Then the record
+ * `Retention` says that R is the oldest: this is the commit. Then the older version records are
+ * replaced by their lineage (versions/versions.h), and older checkpoints are removed. Blobs that
+ * nothing refers to any more are left to garbage collection (gc.h).
  *
  * May run beside pushes and readers, and be broken off anywhere: run again, it goes on. */
 #ifndef KEDGE_BACKEND_JOBS_RETENTION_H
@@ -33,7 +33,8 @@ typedef struct kedge_retention_result {
  *   {"retained", "oldest", "newest", "oldest_before", "removed"}
  * KEDGE_NOT_FOUND: no such project.
  * KEDGE_CORRUPT: something that would have to stand for the old versions is damaged; nothing was
- * removed. KEDGE_UNAVAILABLE: also when two of them met; run it again. */
+ * removed. KEDGE_UNAVAILABLE: also "retention-raced", another retention of the project ran
+ * meanwhile; run it again. */
 kedge_status kedge_retention_run(const kedge_project *project, const kedge_retention_rule *rule,
                                  bool remove, const kedge_lines *lines,
                                  kedge_retention_result *result, kedge_error *error);

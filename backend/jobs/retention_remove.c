@@ -1,5 +1,6 @@
-/* Retention: the commit, and what goes behind it: record by record, since none of it needs to go at
- * once, and a store that charges for the size of what goes has a limit on it in each second. */
+/* Retention: the commit, and the removals after it. Records are removed one by one: nothing needs
+ * them to disappear together, and a store that charges by size limits how much may be removed in a
+ * second. */
 #include "backend/jobs/retention_internal.h"
 
 #include "backend/versioned/versions/versions.h"
@@ -27,7 +28,8 @@ static kedge_status put_record(retaining *work, int64_t expected, int64_t gone, 
     kedge_status status = records->vtable->write(records->self, &write, error);
     if (status != KEDGE_CONFLICT) return status;
     return kedge_fail(error, KEDGE_UNAVAILABLE, "retention-raced",
-                      "somebody else removes versions of this project; run it again");
+                      "another retention has removed versions of this project meanwhile; run it "
+                      "again");
 }
 
 kedge_status retention_commit(retaining *work, kedge_error *error)
@@ -39,7 +41,7 @@ kedge_status retention_commit(retaining *work, kedge_error *error)
 
 /* ---- versions ---- */
 
-/* What stands for one version from now on. */
+/* Replaces the record of one version by its lineage. */
 static kedge_status replace_version(retaining *work, const kedge_record *record, kedge_error *error)
 {
     const kedge_records *records = work->project->records;
@@ -58,7 +60,7 @@ static kedge_status replace_version(retaining *work, const kedge_record *record,
     return records->vtable->write(records->self, &write, error);
 }
 
-/* The oldest first: what is left is one run of versions up to the newest. */
+/* The oldest first, so that the versions that are left have no gap at any moment. */
 static kedge_status replace_versions(retaining *work, kedge_error *error)
 {
     const kedge_records *records = work->project->records;
@@ -74,7 +76,10 @@ static kedge_status replace_versions(retaining *work, kedge_error *error)
                                      .consistent = true};
         kedge_record_set set = {0};
         status = records->vtable->query(records->self, &query, &set, error);
-        if (status != KEDGE_OK || set.count == 0) break;
+        if (status != KEDGE_OK || set.count == 0) {
+            kedge_record_set_free(&set);
+            break;
+        }
         for (size_t i = 0; i < set.count && status == KEDGE_OK; i++)
             status = replace_version(work, &set.records[i], error);
         kedge_key_read_version(set.records[set.count - 1].key.sort, &next);
@@ -95,7 +100,7 @@ static kedge_status delete_record(retaining *work, const kedge_record *record, k
     return status;
 }
 
-/* Those below the number that the collection had in front of the oldest version. */
+/* The collection's checkpoints below the number that it had in front of the oldest version. */
 static kedge_status delete_checkpoints(retaining *work, const kedge_version_collection *collection,
                                        kedge_error *error)
 {
@@ -114,7 +119,7 @@ static kedge_status delete_checkpoints(retaining *work, const kedge_version_coll
         status = records->vtable->query(records->self, &query, &set, error);
         if (status != KEDGE_OK) return status;
         more = set.count > 0;
-        /* A root in front of its parts. */
+        /* In the order of the keys, which have a root in front of its parts. */
         for (size_t i = 0; i < set.count && status == KEDGE_OK; i++)
             status = delete_record(work, &set.records[i], error);
         kedge_record_set_free(&set);

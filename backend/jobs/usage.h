@@ -1,6 +1,6 @@
-/* Counting again what is stored for an organization: what the count of its servers
- * (backend/versioned/usage) was when they ended without adding it, what was removed since, and what
- * tools have written. */
+/* Counts again what is stored for an organization. The count that servers keep
+ * (backend/versioned/usage) lacks what a server had not yet added when it was killed, and what
+ * tools have written; and it still has what was removed. */
 #ifndef KEDGE_BACKEND_JOBS_USAGE_H
 #define KEDGE_BACKEND_JOBS_USAGE_H
 
@@ -8,8 +8,8 @@
 
 /* Reads all records of the organization's projects and of their logs, and lists all its blobs. The
  * result becomes the count. Resources are not counted. Others may work meanwhile: what they write
- * may count twice. `*before`, `*after`: the count in bytes. The project of `project` is not looked
- * at. */
+ * may count twice. `*before`, `*after`: the count in bytes. Of `project` only
+ * the organization matters. */
 kedge_status kedge_usage_recount(const kedge_project *project, int64_t *before, int64_t *after,
                                  kedge_error *error);
 

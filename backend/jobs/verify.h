@@ -1,16 +1,16 @@
 /* Verify: reads all of a project and tells everything that is not as it must be.
  *
- * Every version that is kept, in order: its record, its number, its runs against its mutations and
- * against those of the versions before, what it remembers (`recent`), its collections and items
- * against the fold of all deltas, every body against the hash that it is named by. Every checkpoint
- * against that fold, every index row against the version that it is made from, every row and
- * checkpoint against the lineage of its version. It changes nothing, and may run beside pushes: it
- * looks at what was there when it began.
+ * It checks every version that is kept, in order: its record, its number, its runs against its
+ * mutations and against those of the versions before, what it remembers (`recent`), its collections
+ * and items against the fold of all deltas, every body against the hash that it is named by. It
+ * checks every checkpoint against that fold, every index row against the version that it is made
+ * from, and every row and checkpoint against the lineage of its version. It changes nothing, and
+ * may run beside pushes: it looks at what was there when it began.
  *
  * Repair does the same, and then writes again what can be made again: bodies of which a copy is
- * found, checkpoints and index rows. What is right it leaves alone, and it may be repeated. Of
- * bodies that items of the newest version have it commits versions that change these items to what
- * they are, so that clients which have pulled around them get them. */
+ * found, checkpoints and index rows. What is right it leaves alone, and it may be repeated. Clients
+ * that pulled while a body was lost have left out the items that have it. So repair commits
+ * versions that put each such item of the newest version again, unchanged. */
 #ifndef KEDGE_BACKEND_JOBS_VERIFY_H
 #define KEDGE_BACKEND_JOBS_VERIFY_H
 
@@ -37,10 +37,10 @@ typedef struct kedge_verify_summary {
 kedge_status kedge_verify_project(const kedge_project *project, const kedge_lines *lines,
                                   kedge_verify_summary *summary, kedge_error *error);
 
-/* Also a line for each finding that is no more, {"repaired", "version", "key", "from"}, one for
- * each version that delivers items again, {"delivered", "version"} with their number, and one for
- * each item and version whose body stays lost, {"lost":"item-body", "collection", "id", "version",
- * "newest", "hash"}; `newest`: the item still has it at the newest version. */
+/* The same, with a line for each finding that was repaired, {"repaired", "version", "key", "from"},
+ * one for each version that delivers items again, {"delivered", "version"} with their number, and
+ * one for each item and version whose body stays lost, {"lost":"item-body", "collection", "id",
+ * "version", "newest", "hash"}; `newest`: the item still has it at the newest version. */
 kedge_status kedge_repair_project(const kedge_project *project, const kedge_lines *lines,
                                   kedge_verify_summary *summary, kedge_error *error);
 

@@ -135,7 +135,8 @@ kedge_status verify_roots_of(verifying *work, int64_t version, kedge_error *erro
         const verify_root *root = &work->roots[work->next_root];
         if (root->version > version) break;
         work->next_root++;
-        /* Those of older versions are what the fold started from, or on their way out. */
+        /* A root of an older version is not compared: the fold started from it, or retention is
+         * about to remove it. */
         status = check_root(work, root, root->version == version, error);
     }
     return status;

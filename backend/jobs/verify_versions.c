@@ -216,7 +216,9 @@ static bool remembers(const verifying *work, const kedge_version *version)
     return true;
 }
 
-/* Of the first version that is looked at only the own runs can be told apart. */
+/* Checks the runs that a version remembers, those of the versions behind `indexed_through`, against
+ * the runs of the versions that were read before it. For the first version that is read there are
+ * none: what it remembers is taken as it is. */
 static kedge_status check_recent(verifying *work, const kedge_version *version, kedge_error *error)
 {
     bool first = version->number == work->oldest || work->broken;

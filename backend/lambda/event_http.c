@@ -272,7 +272,7 @@ static void log_response(const http_call *call)
 {
     const kedge_environment *environment = call->lambda->environment;
     int64_t took_ms = environment->monotonic_ms(environment->context) - call->started_ms;
-    /* Nobody asks a function for its totals, so each line of what costs anything is one of them. */
+    /* A function has no metrics with totals. So each response that costs anything is logged. */
     bool costs = kedge_cost_dollars(&call->response.cost) > 0;
     kedge_response_line answered = {.level = costs ? KEDGE_LOGGER_INFO : KEDGE_LOGGER_DEBUG,
                                     .method = call->method,

@@ -25,7 +25,8 @@ static void give_back(const sqs_batch *batch, kedge_event_message *record, int64
         kedge_queued_call_failed(batch->lambda->queued, KEDGE_QUEUED_CALL_EXTEND, &error);
 }
 
-/* Not without a queue: then the push stays in blobs, until garbage collection removes it. */
+/* Deletes a decided message from the queue, and then its push from the blobs. Without a queue the
+ * push stays there until garbage collection removes it. */
 static void release(const sqs_batch *batch, kedge_event_message *record)
 {
     const kedge_queue *queue = &batch->lambda->queue;

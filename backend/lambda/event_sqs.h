@@ -6,8 +6,9 @@
  *
  * The poller deletes what is not named, so the event source mapping must have
  * FunctionResponseTypes: ReportBatchItemFailures. When a store is away, everything of the project
- * from that message on is named. A message that cannot be decided is named alone: the ids of
- * mutations keep the order, and nothing that was decided is to die with it.
+ * from that message on is named. A message that cannot be decided is named alone: those behind it
+ * stay in order by the ids of their mutations, and one that was decided must not become a dead
+ * letter together with it.
  *
  * With a queue (KEDGE_QUEUE) two things are done here that the poller does not do. What is named
  * comes again soon (backend/queued says when) and not after the queue's whole visibility, for which

@@ -10,10 +10,10 @@
  *   event_snapshots.c  those of the queue of snapshots
  *   event_stream.c     batches of the table's stream
  *
- * Lambda runs one invocation at a time in a process and freezes the process in between, so
- * nothing is left for later: checkpoints are written before the push is answered. What a
- * freeze does to connections the AWS client sees as a request that failed on a kept
- * connection, and tries again. */
+ * Lambda runs one invocation at a time in a process and freezes the process in between. So nothing
+ * is left for later: checkpoints are written before the push is answered. Connections to AWS may
+ * break during a freeze. The AWS client then sees a request fail on a connection that it kept, and
+ * tries again on a new one. */
 #ifndef KEDGE_BACKEND_LAMBDA_H
 #define KEDGE_BACKEND_LAMBDA_H
 

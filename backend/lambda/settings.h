@@ -15,6 +15,7 @@
  *   KEDGE_ALGORITHMS             accepted signatures
  *   KEDGE_ORIGINS                web origins that may read responses, with commas between
  *   KEDGE_MUTATORS               the app's plugin library in the package
+ *   KEDGE_BUILTINS               which built-in mutators may be pushed; all by default
  *   KEDGE_POLICY                 which role may call which mutators: its text, or a file in the
  *                                package
  *   KEDGE_ORGANIZATION_PROJECTS, KEDGE_ORGANIZATION_STORED_BYTES

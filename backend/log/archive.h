@@ -47,7 +47,8 @@ typedef struct kedge_log_archived {
 kedge_status kedge_log_archive_read(const kedge_log *log, const kedge_log_archive_root *root,
                                     int64_t num, kedge_arena *arena, kedge_log_archived *out,
                                     kedge_error *error);
-/* Removes parts and root, and the bodies of their entries. What is gone is gone. */
+/* Removes the parts, the root, and the bodies of the entries. After a failure some are removed; the
+ * call may be repeated. */
 kedge_status kedge_log_archive_remove(const kedge_log *log, const kedge_log_segment *segment,
                                       kedge_error *error);
 

@@ -17,7 +17,8 @@ typedef struct ending {
     bool done;
 } ending;
 
-/* Step 1. The guard speaks only from a consistent read. */
+/* Step 1. A segment that seems to have no snapshot is read again, consistently, before the call is
+ * refused for it. */
 static kedge_status find_current(ending *work, bool consistent, kedge_error *error)
 {
     size_t count;

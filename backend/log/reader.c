@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-/* Of one call: an eventual read, a consistent one, and both once more behind what was truncated. */
+/* Reads of one call: an eventual and a consistent one, and both again when entries were
+ * truncated. */
 #define ROUNDS_MAX 4
 
 /* ---- one query ---- */
@@ -141,7 +142,8 @@ static kedge_status accept(kedge_log_reader *reader, kedge_log_page *page,
     return KEDGE_OK;
 }
 
-/* Of a segment that is read from its end, the end's number is known. */
+/* Finds the number of the segment's first entry. When the segment is read from its end, the reader
+ * knows only the number of `last`, its last entry. */
 static void learn_first(kedge_log_reader *reader, const kedge_record *last)
 {
     int64_t num;

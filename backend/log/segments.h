@@ -4,8 +4,8 @@
 
 #include "backend/log/record.h"
 
-/* The newest segments, the newest first; `wanted` is 1 or 2. None seen by a read that is not
- * consistent: it is read again, consistently. KEDGE_NOT_FOUND "log-not-found". */
+/* The newest segments, the newest first; `wanted` is 1 or 2. A read that is not `consistent` and
+ * finds none is repeated as a consistent one. KEDGE_NOT_FOUND "log-not-found". */
 kedge_status kedge_log_segments_newest(const kedge_log *log, size_t wanted, bool consistent,
                                        kedge_log_segment *segments, size_t *count,
                                        kedge_error *error);

@@ -38,8 +38,8 @@ kedge_status kedge_logged_snapshot_hash(const kedge_project *project, const char
 
 /* ---- opening ---- */
 
-/* The states of snapshots stand in the cache under names that no project has: under the project's
- * own stand the heads, which have no collections. */
+/* The cache keeps the states of snapshots under names that no project can have. Under the project's
+ * own name it keeps the heads, whose states have no collections. */
 static kedge_status open_state(const kedge_project *project, const char *mark,
                                const kedge_version *version, kedge_state **state,
                                kedge_error *error)

@@ -300,7 +300,7 @@ static kedge_status make_mutators(kedge_plugin *plugin, kedge_error *error)
         int64_t version = kedge_frame_take_integer(&hello);
         if (hello.failed || name.size >= sizeof proxy->name) {
             return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "plugin-invalid",
-                              "the plugin %s said something else than its mutators",
+                              "the process of the plugin %s has not sent the list of its mutators",
                               plugin->library_path);
         }
         proxy->plugin = plugin;

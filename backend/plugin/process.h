@@ -42,7 +42,7 @@ void kedge_process_free(kedge_process *process); /* after kedge_process_end */
 kedge_status kedge_process_spawn(kedge_process *process, const char *library_path,
                                  kedge_error *error);
 void kedge_process_end(kedge_process *process); /* kills and reaps */
-/* It is there and has said nothing that nobody asked for. */
+/* Whether the process runs and has written nothing without being asked. */
 bool kedge_process_is_quiet(const kedge_process *process);
 
 kedge_process_watch kedge_process_start_watch(const kedge_process *process,

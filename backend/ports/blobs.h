@@ -16,8 +16,8 @@
 #define KEDGE_BLOB_TAG_VALUE_BYTES_MAX 256
 #define KEDGE_BLOB_GRANT_HEADERS_MAX   4
 
-/* An object with this tag may be deleted by the store itself, this many days after it was put: what
- * its writer would have needed did not come about. */
+/* The store itself may delete an object with this tag, so many days after it was put. The writer
+ * removes the tag when something refers to the object; a writer that died before leaves it. */
 #define KEDGE_BLOB_DISCARD_TAG   "kedge-discard"
 #define KEDGE_BLOB_DISCARD_VALUE "yes"
 #define KEDGE_BLOB_DISCARD_DAYS  "8"
@@ -46,7 +46,7 @@ typedef struct kedge_blob_upload {
     int64_t lifetime_ms; /* 1 s to 7 days; a part of a second is dropped */
 } kedge_blob_upload;
 
-/* What he needs for it: a PUT of the bytes to `url`, with these headers. */
+/* How the upload is made: a PUT of the bytes to `url`, with these headers. */
 typedef struct kedge_blob_grant {
     kedge_buffer url;
     struct {
@@ -79,16 +79,17 @@ typedef struct kedge_blobs_vtable {
     /* must. Appends the tag's value; KEDGE_NOT_FOUND when the object or the tag is absent. */
     kedge_status (*get_tag)(void *self, kedge_bytes key, kedge_bytes name, kedge_buffer *value,
                             kedge_error *error);
-    /* must. The object and its tags. Deleting an absent key is KEDGE_OK. Takes effect once at most,
-     * also when it ends with KEDGE_UNAVAILABLE: what is put under the key afterwards stays. */
+    /* must. Removes the object and its tags. KEDGE_OK also when the key is free. Takes effect once
+     * at most, also when it ends with KEDGE_UNAVAILABLE: an object that is put under the key
+     * afterwards stays. */
     kedge_status (*remove)(void *self, kedge_bytes key, kedge_error *error);
     /* must. Up to `limit` (1 to 1000) keys that start with `prefix` and come after `after`, in byte
      * order. */
     kedge_status (*list)(void *self, kedge_bytes prefix, kedge_bytes after, uint32_t limit,
                          kedge_blob_list *list, kedge_error *error);
-    /* may; NULL: uploads are possible only through the port. Fills `grant`, whose url comes in made
-     * and empty. The store refuses other bytes than those announced if it can tell; the reader of
-     * the blob must check them. An object that is there is replaced. */
+    /* may; NULL: uploads are possible only through the port. Fills `grant`, whose `url` comes
+     * in as an empty buffer. Not every store refuses bytes that differ from those announced, so the
+     * reader of the blob must check them. An object that is there is replaced. */
     kedge_status (*presign_put)(void *self, const kedge_blob_upload *upload,
                                 kedge_blob_grant *grant, kedge_error *error);
     /* must. */

@@ -1,5 +1,4 @@
-/* What every implementation of the blobs port shares: the checks of its
- * contract, tags, listings. */
+/* What all implementations of the blobs port share: the checks of its contract, tags, listings. */
 #ifndef KEDGE_BACKEND_PORTS_BLOBS_SUPPORT_H
 #define KEDGE_BACKEND_PORTS_BLOBS_SUPPORT_H
 
@@ -10,7 +9,7 @@ kedge_status kedge_blob_key_check(kedge_bytes key, kedge_error *error);
 kedge_status kedge_blob_put_check(kedge_bytes key, kedge_bytes bytes, kedge_error *error);
 kedge_status kedge_blob_tag_check(kedge_bytes key, kedge_bytes name, kedge_bytes value,
                                   kedge_error *error);
-/* Both of the above, for put_tagged. `tag` may be NULL. */
+/* kedge_blob_put_check, and kedge_blob_tag_check unless `tag` is NULL. */
 kedge_status kedge_blob_put_tagged_check(kedge_bytes key, kedge_bytes bytes,
                                          const kedge_blob_tag *tag, kedge_error *error);
 kedge_status kedge_blob_list_check(kedge_bytes prefix, kedge_bytes after, uint32_t limit,
@@ -24,7 +23,7 @@ kedge_status kedge_blob_exists(kedge_bytes key, kedge_error *error); /* KEDGE_CO
 
 /* Appends to `out` the tags of `tags` with `name` set to `value`, or removed when it is empty. A
  * tag is two bytes of the name's size, two of the value's (high first), the name, the value.
- * KEDGE_LIMIT_EXCEEDED when there would be too many; KEDGE_CORRUPT when `tags` are none. */
+ * KEDGE_LIMIT_EXCEEDED when there would be too many; KEDGE_CORRUPT when `tags` has another form. */
 kedge_status kedge_blob_tags_set(kedge_bytes tags, kedge_bytes name, kedge_bytes value,
                                  kedge_buffer *out, kedge_error *error);
 /* The value of one tag within `tags`; false when there is none. */

@@ -1,7 +1,7 @@
 /* What calls of the ports cost on AWS, by AWS's own rules, whatever the ports are implemented on.
  *
  *   write unit   1 KB of an item that is written, at least one; in a transaction twice
- *   read unit    4 KB that are read consistently, at least one; half of it when eventually
+ *   read unit    4 KB of a consistent read, at least one; an eventually consistent one is half
  *   blob put     a request of S3's class PUT, COPY, POST, LIST; each part of a large blob is one
  *   blob get     a request of S3's class GET and all others
  *   queue        a request of SQS; each 64 KB of what it carries count as one
@@ -56,10 +56,10 @@ size_t kedge_cost_item_bytes(const kedge_record *record);
 uint64_t kedge_cost_write_units(size_t bytes);
 uint64_t kedge_cost_read_halves(size_t bytes, bool consistent);
 
-/* A write that took effect, or of which that is unknown (`done`), or whose condition
- * failed. What is not known here counts as the least: the size of what a delete or a check
- * meets. What is replaced counts by the new item alone. A put into the inverted index
- * counts again for the index. */
+/* The units of a write. `done`: it took effect, or may have; otherwise its condition failed. A put
+ * counts by the new item, whatever it replaces; one that took effect counts again when the item is
+ * in the inverted index. The item that a delete or a check meets is not known here, and counts as
+ * the smallest. */
 uint64_t kedge_cost_of_write(const kedge_record_write *write, bool done);
 /* A transaction of one put or delete is sent as that write. */
 uint64_t kedge_cost_of_transaction(const kedge_record_write *writes, size_t count, bool done);

@@ -247,7 +247,7 @@ static kedge_status list(void *self, kedge_bytes prefix, kedge_bytes after, uint
     return status;
 }
 
-/* The upload that follows is paid for here: nobody else sees it. */
+/* Counts the upload that follows: it goes to the store past the meter. */
 static kedge_status presign_put(void *self, const kedge_blob_upload *upload,
                                 kedge_blob_grant *grant, kedge_error *error)
 {

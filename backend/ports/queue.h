@@ -1,13 +1,13 @@
 /* The queue port: messages in order within a group, in the shape of SQS FIFO.
  *
- * Each group has an owner. In the queues that are our own the owners take turns, and so do the
- * groups of an owner: however many messages one owner has, another one waits for one turn of each.
- * At-least-once: a message comes again when it is not done before its visibility ends. While a
- * message of a group is in flight, no other receive gets one of that group. A message received
- * the configured number of times goes to the dead letters instead of being received once more, and
- * its group goes on. Owners, groups, deduplication names and bodies are bytes, not empty. Failures
- * as in records.h; a receipt that no receive can have given is KEDGE_INVALID_ARGUMENT.
- * Implementations: SQLite, SQS, memory. */
+ * Each group has an owner. In the queues of this repository (SQLite and memory) the owners take
+ * turns, and so do the groups of an owner: however many messages one owner has, another one waits
+ * for one turn of each. At-least-once: a message comes again when it is not done before its
+ * visibility ends. While a message of a group is in flight, no other receive gets one of that
+ * group. A message received the configured number of times goes to the dead letters instead of
+ * being received once more, and its group goes on. Owners, groups, deduplication names and bodies
+ * are bytes, not empty. Failures as in records.h; a receipt that no receive can have given is
+ * KEDGE_INVALID_ARGUMENT. Implementations: SQLite, SQS, memory. */
 #ifndef KEDGE_BACKEND_PORTS_QUEUE_H
 #define KEDGE_BACKEND_PORTS_QUEUE_H
 
@@ -17,7 +17,7 @@
 #define KEDGE_QUEUE_GROUP_BYTES_MAX         128
 #define KEDGE_QUEUE_BODY_BYTES_MAX          1048576
 #define KEDGE_QUEUE_RECEIVE_MAX             10
-#define KEDGE_QUEUE_OWNERS_ASKED            24   /* of a receive that takes only from some */
+#define KEDGE_QUEUE_OWNERS_ASKED            24   /* about which a receive asks `may_take` */
 #define KEDGE_QUEUE_DEAD_LETTERS_MAX        100  /* that one call shows */
 #define KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP   10   /* that it shows of one group at least */
 #define KEDGE_QUEUE_DELIVERIES              50   /* of a message, in queues that Kedge makes */

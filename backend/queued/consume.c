@@ -173,8 +173,10 @@ static bool step(consuming *work, project_messages *project, kedge_push_batch *b
 
 /* ---- a project ---- */
 
-/* What killed a consumer is not tried again beside others, which would be delivered as often, nor
- * alone for ever: each time it holds up its group until its visibility ends. */
+/* Settles messages as failed that have ended a consumer. Such a message is tried again only when
+ * it was received alone, since each end of a consumer uses up a delivery of all that it received;
+ * and at most KEDGE_QUEUED_ENDED_MAX times, since each holds up its group until the message becomes
+ * visible again. */
 static kedge_status leave_marked(consuming *work, const project_messages *project,
                                  kedge_error *error)
 {

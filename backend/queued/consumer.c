@@ -55,8 +55,8 @@ void kedge_consumer_free(kedge_consumer *consumer)
 
 /* ---- owners ---- */
 
-/* An owner that a consumer works for gets another consumer only while so many others stay free:
- * however long its messages take, these are there for who has none. */
+/* An owner for which a consumer works gets one more only if enough others then stay free for owners
+ * that have none, however long the messages of this one take. */
 static bool may_take(void *context, kedge_bytes owner)
 {
     kedge_consumer *consumer = context;

@@ -15,17 +15,16 @@
 #include "backend/queued/queued.h"
 #include "common/json.h"
 
-/* Notes the reason, and tells the option `failed`. `ended`: of kedge_dead_letter_read_mark, for a
- * message that is left because of it; else 0, which takes the mark away. A note that cannot be put
- * is not missed: the message comes again. */
+/* Notes the reason, and calls the option `failed`. `ended`: the count of
+ * kedge_dead_letter_read_mark, for a message that is not tried because of it; otherwise 0, which
+ * removes the mark. When the note cannot be put, that is no failure: the message comes again. */
 void kedge_dead_letter_note(kedge_queued *queued, const kedge_queue_message *message,
                             const kedge_error *reason, uint32_t ended);
 /* Notes that the message is about to be tried alone, the `ended` + 1st time in a row. KEDGE_OK, or
  * it must not be tried. */
 kedge_status kedge_dead_letter_mark(kedge_queued *queued, const kedge_queue_message *message,
                                     uint32_t ended, kedge_error *error);
-/* `*ended`: how many tries of the message in a row began, of which nobody has
- * told how they ended. */
+/* `*ended`: how many tries of the message in a row were begun and have left no outcome. */
 kedge_status kedge_dead_letter_read_mark(kedge_queued *queued, const kedge_queue_message *message,
                                          uint32_t *ended, kedge_error *error);
 void kedge_dead_letter_forget(kedge_queued *queued, const kedge_queue_message *message);

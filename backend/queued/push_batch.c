@@ -57,7 +57,8 @@ static kedge_status redeem(kedge_queued *queued, kedge_push_batch_part *part, ke
                 strcmp(check.project, part->read.project) == 0 && part->read.claim[0] == '\0';
     if (same) return KEDGE_OK;
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "message-unreadable",
-                      "the claim check of a message is that of another project's");
+                      "the claim check of a message leads to a push of another project, or to "
+                      "another claim check");
 }
 
 static void free_part(kedge_push_batch_part *part)

@@ -17,9 +17,10 @@
  * A message that comes again (because a consumer died, or the store failed) is merged with ever
  * fewer others: 10, 5, 2, then alone. One that cannot be decided fails by itself, and goes to the
  * dead letters when it was delivered as often as the queue allows; its reason stands in records
- * (dead_letters.h). So does one that waits for a store for as many deliveries: a queue that allows
- * KEDGE_QUEUE_DELIVERIES outlasts KEDGE_QUEUED_OUTAGE_MS. Six are the fewest that part a message
- * that ends its consumers from those beside it. docs/explanation/backend.md has the whole story. */
+ * (dead_letters.h). So does a message for which a store fails in as many deliveries: a queue that
+ * allows KEDGE_QUEUE_DELIVERIES of them gets over an outage of KEDGE_QUEUED_OUTAGE_MS. A queue must
+ * allow at least six: a message that ends its consumers is found after four deliveries, and those
+ * that were merged with it until then need one more. docs/explanation/backend.md explains this. */
 #ifndef KEDGE_BACKEND_QUEUED_QUEUED_H
 #define KEDGE_BACKEND_QUEUED_QUEUED_H
 

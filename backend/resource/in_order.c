@@ -25,7 +25,7 @@ static kedge_status put(kedge_backend *backend, const kedge_record_write *write,
     return records->vtable->write(records->self, write, error);
 }
 
-/* The latest version goes into the history for good. Repeatable: it is always the same record. */
+/* Puts the latest version into the history, for good. May be repeated: the record is the same. */
 static kedge_status close_latest(kedge_backend *backend, const kedge_resource_ref *ref,
                                  const kedge_resource *latest, kedge_error *error)
 {

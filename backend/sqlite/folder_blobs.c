@@ -34,8 +34,8 @@ static int link_if_absent(kedge_folder *folder, const char *temporary, const cha
     return failure;
 }
 
-/* Also when the blob is there: its writer may not have come so far yet, and the caller will count
- * on it. */
+/* Makes the name of the file durable. Called also for a blob that was there before: its writer may
+ * not have done so yet, and the caller will rely on the blob. */
 static kedge_status sync_name(kedge_folder *folder, const char *path, kedge_error *error)
 {
     int failure = kedge_folder_sync_parent(folder, path);

@@ -107,7 +107,7 @@ static kedge_status take_lock(kedge_folder *folder, kedge_error *error)
     return result == 0 ? KEDGE_OK : kedge_folder_fail(folder, "cannot lock", errno, error);
 }
 
-/* Only a folder without anything of somebody else's gets files of ours. */
+/* Puts the files of a store into a folder that has them already or is empty, and into no other. */
 static kedge_status enter(kedge_folder *folder, kedge_error *error)
 {
     bool ours = kedge_folder_has(folder, KEDGE_FOLDER_FORMAT);

@@ -260,8 +260,11 @@ kedge_status kedge_sqlite_stream_open(const kedge_records *records,
     if (kept.keep_ms == 0) kept.keep_ms = KEDGE_STREAM_KEPT_MS;
     if (kept.keep_bytes == 0) kept.keep_bytes = KEDGE_SQLITE_STREAM_BYTES;
     if (kept.keep_ms < 0 || kept.keep_bytes < 0)
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-stream",
-                          "a stream cannot keep its changes for less than no time or bytes");
+        return kedge_fail(
+            error, KEDGE_INVALID_ARGUMENT, "invalid-stream",
+            "a stream cannot keep changes for %lld ms, up to %lld bytes: from 0 on are "
+            "allowed",
+            (long long)kept.keep_ms, (long long)kept.keep_bytes);
     kedge_status status = kedge_sqlite_write(&self->writer, set_stream, &kept, error);
     if (status == KEDGE_OK) *stream = (kedge_stream){&vtable, self};
     return status;

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* A clock that is off by less is nobody's concern. */
+/* A clock that is wrong by less gets no warning. */
 #define SKEW_WARNED_MS 60000
 
 struct kedge_stores {

@@ -24,8 +24,9 @@ typedef struct kedge_stores_options {
     const char *region;
     const char *profile;
     bool create;
-    /* No option, but what a program wants: the changes of records whose partition keys start so,
-     * where there is a queue of snapshots. The stream of a table has all changes. NULL: none. */
+    /* Set by the program, no option of the command line: with a queue of snapshots, the stream has
+     * the changes of records whose partition keys begin so. The stream of a DynamoDB table has the
+     * changes of all. NULL: no stream. */
     const char *changes_of;
 } kedge_stores_options;
 

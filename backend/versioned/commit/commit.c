@@ -32,7 +32,8 @@ kedge_status kedge_version_begin(kedge_backend *backend, const kedge_version *he
     KEDGE_ASSERT(head->number >= 0 && head->lineage[0] != '\0');
     if (head->number >= KEDGE_VERSION_IMPORTING - 1) {
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-versions",
-                          "the project has the highest number of versions");
+                          "the project has %lld versions, and can have no more",
+                          (long long)head->number);
     }
     kedge_version_object *made = kedge_version_object_new(backend->allocator);
     if (made == NULL) return kedge_fail_no_memory(error);
@@ -283,7 +284,8 @@ static kedge_status put_record(const kedge_project *project, int64_t number,
     return records->vtable->write(records->self, &write, error);
 }
 
-/* The state of such a version is not known here, and has no collections. */
+/* The commit of a log project, whose history appends an entry. Each replay decides what the entry's
+ * mutations change, so the new state has no collections here. */
 static kedge_status append(const kedge_project *project, kedge_state *head, kedge_version *version,
                            kedge_state **state, kedge_error *error)
 {

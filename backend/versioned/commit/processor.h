@@ -50,8 +50,8 @@ typedef struct kedge_push {
     size_t sender_count;
     kedge_push_mutation *mutations;
     size_t count;
-    /* The backend's own: its one client has a reserved id, and mutations of several users. Clients
-     * of origins are not retired. */
+    /* A push of the backend's own (projects/rebase.h): its one client has a reserved id, and
+     * mutations of several users. Its caller has retired the clients of the origins. */
     bool replays;
 } kedge_push;
 

@@ -222,7 +222,7 @@ static kedge_status push_locked(pushing *work, kedge_error *error)
     return KEDGE_OK;
 }
 
-/* ---- clients that are no more ---- */
+/* ---- the clients of origins ---- */
 
 typedef struct origins {
     kedge_bytes clients[KEDGE_PUSH_ORIGINS_MAX];
@@ -230,7 +230,7 @@ typedef struct origins {
     size_t count;
 } origins;
 
-/* Returns false when there is no room for it. */
+/* Adds the client unless it is there. False: there is no room for it. */
 static bool add_origin(origins *all, kedge_bytes client, const kedge_identity *identity)
 {
     for (size_t i = all->count; i-- > 0;) {
@@ -243,8 +243,8 @@ static bool add_origin(origins *all, kedge_bytes client, const kedge_identity *i
     return true;
 }
 
-/* The part of the push, from its beginning, that is decided. Each client of an origin may cost a
- * version. */
+/* The mutations of the push up to the first one whose origin has no room in `all`. They alone are
+ * decided: to retire the client of an origin may take a version, so a push has a bound of them. */
 static kedge_push first_part(const kedge_push *push, origins *all)
 {
     kedge_push part = *push;
@@ -261,8 +261,8 @@ static kedge_push first_part(const kedge_push *push, origins *all)
 
 /* A client that renumbers its mutations has retired its old id. A restored backend may not know
  * that: an old copy of the folder could then push the same mutations under their first ids. So the
- * client of an origin is retired before the origin is decided. A client of another group or user is
- * not retired. */
+ * client of an origin is retired before the mutation is decided. Only libkedge renumbers, and the
+ * group of its clients is their own id. A client of another group or user is not retired. */
 static kedge_status retire_origins(const kedge_project *project, const origins *all,
                                    kedge_error *error)
 {

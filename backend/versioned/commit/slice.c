@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define ROLE_READER         "reader"
-#define NAME_SHOWN_BYTES    128 /* of the name of a mutation that cannot have one so long */
+#define NAME_SHOWN_BYTES    128 /* what a version keeps of a name that is longer than a mutator's */
 #define UID_BYTES_MAX       64
 #define MUTATION_TEXT_BYTES 160 /* what a mutation's JSON takes besides its texts */
 
@@ -133,7 +133,8 @@ static kedge_status run_mutator(kedge_slice *slice, const kedge_push_mutation *p
     return kedge_fail(error, status, failure.code, "%s", failure.message);
 }
 
-/* Without an app's mutators this server does not know which of them there are. */
+/* Whether a replay may have a mutator of this name. A server without the app's mutators has no list
+ * of their names: to it each valid one may be the app's, except those of Kedge. */
 static bool may_be_run(const kedge_slice *slice, kedge_bytes name)
 {
     const kedge_registry *registry = slice->project->backend->options.registry;
@@ -177,7 +178,8 @@ static bool is_newer(const kedge_slice *slice, const kedge_push_mutation *pushed
            kedge_registry_find(registry, kedge_bytes_of(lack.name)) != NULL;
 }
 
-/* What the sender may not push, whatever a mutator would say: `*rejected`. */
+/* Rejects, and sets `*rejected`, what the sender's role or the policy does not allow it to push. No
+ * mutator is run for that. */
 static kedge_status check_sender(kedge_slice *slice, const kedge_push_mutation *pushed,
                                  kedge_version_mutation *mutation, bool *rejected,
                                  kedge_error *error)
@@ -278,7 +280,8 @@ static size_t text_bytes(const kedge_slice *slice, const kedge_push_mutation *pu
            pushed->origin_client.size;
 }
 
-/* One item may have more than the other changes together. Its edits are to be one version. */
+/* Whether the slice ends because of the bytes that it changes. A mutation more may edit the largest
+ * item again, whose edits are to be in one version: its bytes are allowed on top. */
 static bool has_changed_much(const kedge_slice *slice)
 {
     return slice->overlay != NULL &&

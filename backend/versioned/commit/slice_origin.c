@@ -45,7 +45,7 @@ static kedge_status compare(void *context, int64_t version, const kedge_version_
     return repeat(wanted, decided, error);
 }
 
-/* As (client, id) in the versions up to the head. */
+/* Looks in the versions up to the head for what was decided as mutation `id` of `client`. */
 static kedge_status look_up(lookup *wanted, kedge_bytes client, int64_t id, kedge_error *error)
 {
     kedge_slice *slice = wanted->slice;

@@ -290,8 +290,8 @@ kedge_status kedge_index_repair(const kedge_project *project, const kedge_versio
     if (at->indexed_through == 0) return KEDGE_OK;
     if (!surely) status = index_is_there(project, &there, error);
     if (status != KEDGE_OK || there) return status;
-    /* Not only what `at` needs: a newer version must never find an old row and none of the newer
-     * ones. */
+    /* The rows of all versions up to the newest, not only those that `at` needs: a reader at a
+     * newer version that finds old rows takes them for all there are. */
     status = kedge_version_load_detail(project, 0, KEDGE_VERSION_STATE, &newest, error);
     if (status != KEDGE_OK) return status;
     status = write_range(project, 1, newest, true, error);

@@ -14,6 +14,7 @@
  *   garbage              same                       Garbage#{folder}/{sha256}
  *   repaired body        same                       Repaired#{collection}#{sha256}
  *   import under way     same                       ProjectVersion#pv_999999999998
+ *   import discarded     same                       Discarded
  *
  *   item body            {org}/projects/{project}/{collection}/{sha256}.json.gz
  *   part of a version    {org}/projects/{project}/versions/{sha256}.json.gz
@@ -23,7 +24,7 @@
  *
  * Numbers are padded with zeros, so that byte order is their order. Names, clients and groups
  * hold no '#' and no '/' (common/names.h). A collection may be called "versions" or "chunks":
- * blobs are named by what they hold, so that two of one key are the same. */
+ * a blob is named by the hash of what it holds, so two blobs with one key are the same. */
 #ifndef KEDGE_BACKEND_MODEL_LAYOUT_H
 #define KEDGE_BACKEND_MODEL_LAYOUT_H
 
@@ -32,10 +33,11 @@
 #define KEDGE_KEY_BYTES_MAX      400
 #define KEDGE_RETIRED_FIRST      9999999999999999 /* the first id of a retired client's row */
 #define KEDGE_VERSION_NUMBER_MAX 999999999999
-#define KEDGE_VERSION_IMPORTING  999999999998 /* no version: version_codec.h */
+#define KEDGE_VERSION_IMPORTING  999999999998 /* an import, not a version: version_codec.h */
 #define KEDGE_PART_MAX           9999
-/* Never changes: a marker is found by the first byte of its name's SHA-256, modulo this. It keeps
- * the creations of projects from one partition, and a list reads all of them. */
+/* The shard of an organization is the first byte of the SHA-256 of its name, modulo this. So this
+ * number never changes. The shards spread the creations of projects over partitions; a list of all
+ * organizations reads every shard. */
 #define KEDGE_ORGANIZATION_SHARDS 16
 
 typedef struct kedge_key {

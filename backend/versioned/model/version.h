@@ -21,7 +21,7 @@
 #define KEDGE_VERSION_BYTES_MAX   350000 /* a record over this moves its delta or args to blobs */
 #define KEDGE_RECENT_RUNS_MAX     256    /* index rows are completed before a commit passes these */
 #define KEDGE_RECENT_VERSIONS_MAX 64
-#define KEDGE_CHECKPOINT_VERSIONS 64 /* a checkpoint is due behind either: checkpoint.h */
+#define KEDGE_CHECKPOINT_VERSIONS 64 /* a tail over either bound may be due for a checkpoint */
 #define KEDGE_CHECKPOINT_BYTES    262144
 #define KEDGE_CHUNK_BYTES_MAX     262144
 #define KEDGE_LINEAGE_HEX         33

@@ -35,7 +35,9 @@ typedef struct forking {
     size_t change_count;
     needed_body *needed;
     size_t needed_count;
-    char discarded[KEDGE_LINEAGE_HEX]; /* before bodies were looked for */
+    /* The token of the last import that was discarded under the target's name, read before the
+     * bodies were looked for; "": none ever was. */
+    char discarded[KEDGE_LINEAGE_HEX];
     kedge_fork *result;
 } forking;
 
@@ -83,8 +85,9 @@ static kedge_status find_target(const forking *work, bool *there, kedge_error *e
     return *there ? KEDGE_OK : refuse_target(work, error);
 }
 
-/* An import may have put bodies under the name, which it may still lose, or has lost: the token of
- * the last one that did. */
+/* KEDGE_CONFLICT: an import is under way under the target's name. The bodies that it has put there
+ * are removed when it is discarded, so no fork may rely on them. Otherwise `discarded` is the token
+ * of the last import that was discarded there. */
 static kedge_status check_claim(const forking *work, char discarded[KEDGE_LINEAGE_HEX],
                                 kedge_error *error)
 {
@@ -256,8 +259,8 @@ static kedge_status copy_bodies(forking *work, kedge_error *error)
 
 /* ---- the commit ---- */
 
-/* Under the condition that the name is free, of a project and of an import, and that no import was
- * discarded since bodies were looked for. */
+/* Puts the project's record and its first version. The condition: no project and no import has the
+ * name, and no import was discarded since the bodies were looked for. */
 static kedge_status put_both(const forking *work, const kedge_version *version,
                              const kedge_version_record *record, kedge_error *error)
 {
@@ -318,7 +321,8 @@ static kedge_status commit(const forking *work, kedge_error *error)
     return status;
 }
 
-/* An optimization, so that readers need not fold the whole first version. */
+/* So that no reader has to fold the whole first version. The fork is complete without them: a
+ * failure is reported as one of background work. */
 static void write_checkpoints(const forking *work)
 {
     kedge_state *state = NULL;
@@ -333,8 +337,8 @@ static void write_checkpoints(const forking *work)
     kedge_state_close(state);
 }
 
-/* A project of this name was made meanwhile, perhaps by this very fork. Or an import under it has
- * begun. */
+/* Why the commit's condition did not hold. KEDGE_OK: the target is this fork, made meanwhile by
+ * another process or by this very commit. */
 static kedge_status see_conflict(const forking *work, kedge_error *error)
 {
     bool there = false;

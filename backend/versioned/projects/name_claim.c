@@ -1,4 +1,4 @@
-/* Names that are taken, read. */
+/* Reads the records that claim a project's name. */
 #include "backend/versioned/projects/name_claim.h"
 
 #include "backend/base/backend.h"

@@ -81,7 +81,8 @@ static kedge_status has_projects(const kedge_project *project, bool *has, kedge_
     return KEDGE_OK;
 }
 
-/* The marker is read before the projects: one that comes behind either read changes its token. */
+/* The marker is read before the projects. So a project that is created after the projects were read
+ * has changed the marker's token since the marker was read, and the marker is not removed. */
 kedge_status kedge_organization_unmark(const kedge_project *project, kedge_error *error)
 {
     const kedge_records *records = project->records;

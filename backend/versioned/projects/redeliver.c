@@ -79,8 +79,7 @@ static void leave_collection(redelivering *work, kedge_bytes collection)
 
 /* ---- a version ---- */
 
-/* The size comes from the body: of one that damage has changed in its record, the record does not
- * tell it. */
+/* The size is that of the body, not the entry's, which damage may have changed. */
 static kedge_status add_item(const redelivering *work, redelivered_version *made,
                              kedge_version_collection *collection, const kedge_entry *entry,
                              kedge_bytes body, kedge_error *error)

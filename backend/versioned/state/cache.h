@@ -41,7 +41,7 @@ kedge_state *kedge_cache_nearest(kedge_cache *cache, const kedge_project_ref *re
 void kedge_cache_add(kedge_cache *cache, const kedge_project_ref *ref, kedge_state *state,
                      bool head);
 
-/* That the index rows of all versions up to this one were made durable by this backend. */
+/* Notes, and tells, that this backend has written the index rows of all versions up to this one. */
 void kedge_cache_set_indexed(kedge_cache *cache, const kedge_project_ref *ref,
                              const kedge_version *version);
 bool kedge_cache_is_indexed(kedge_cache *cache, const kedge_project_ref *ref,

@@ -27,7 +27,7 @@
 #include "backend/versioned/model/map.h"
 #include "backend/versioned/state/state_internal.h"
 
-#define KEDGE_CHECKPOINT_VERSIONS_MAX 1024 /* a tail never grows longer */
+#define KEDGE_CHECKPOINT_VERSIONS_MAX 1024 /* a tail over it is due for a checkpoint in any case */
 #define KEDGE_CHUNK_BYTES_TYPICAL     131072
 #define KEDGE_ROOT_MAP_BYTES          65536 /* a collection up to this stands in the root itself */
 #define KEDGE_ROOT_CHUNKS_PER_PART    4096

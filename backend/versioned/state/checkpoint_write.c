@@ -234,7 +234,8 @@ static kedge_status put_root(writing *work, kedge_error *error)
 
 /* ---- the checkpoint ---- */
 
-/* Of a version that left no record any lineage will do: a checkpoint is then the truth. */
+/* The lineage of the version that changed the collection last. When retention has removed that
+ * version and its lineage, that of the state's version stands in: no record contradicts it. */
 static kedge_status find_lineage(const kedge_state *state,
                                  const kedge_version_collection *collection,
                                  char lineage[KEDGE_LINEAGE_HEX], kedge_error *error)

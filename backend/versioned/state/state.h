@@ -39,7 +39,7 @@ kedge_state_reader kedge_state_reader_of(kedge_state *state);
 /* The keys that differ between version `from` and the state's version: the fold of the deltas
  * (from, version], each key once, in key order. `project_changed` tells of the project record. Free
  * with kedge_changes_free. KEDGE_NOT_FOUND when a version in between is no longer retained, or when
- * they are more than the bounds above: everything is then less to read than what changed. */
+ * the changes exceed a bound above; the caller then reads the whole state. */
 typedef struct kedge_changes {
     kedge_version_change *changes;
     size_t count;

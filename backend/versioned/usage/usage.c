@@ -22,20 +22,20 @@ typedef struct row {
     bool read;                                     /* `stored` is known */
     int64_t read_ms;                               /* monotonic: when it was looked at */
     int64_t stored;                                /* in the record then */
-    int64_t waiting;                               /* not in the record yet */
-    int64_t adding;                                /* on the way to it, by one thread */
-    uint64_t adds;                                 /* that have ended */
-    int64_t coming;                                /* bytes of requests that are under way */
-    bool counted;
-    int64_t counted_ms;
+    int64_t waiting;                               /* bytes that are not in the record yet */
+    int64_t adding;                                /* bytes that one thread is adding to it now */
+    uint64_t adds;                                 /* how many of these additions have ended */
+    int64_t coming;                                /* bytes that requests under way may store */
+    bool counted;                                  /* `projects` is known */
+    int64_t counted_ms;                            /* monotonic: when they were counted */
     int64_t projects;
-    int64_t creating; /* projects, by requests that are under way */
+    int64_t creating; /* projects that requests under way may create */
 } row;
 
 struct kedge_usage {
     const kedge_environment *environment;
     pthread_mutex_t mutex;
-    size_t turn; /* of the ways of a set that is full */
+    size_t turn; /* counts up; says which row of a full set is freed next */
     row rows[ROWS];
 };
 
@@ -45,7 +45,8 @@ kedge_status kedge_usage_new(const kedge_backend_options *options, kedge_usage *
     *usage = NULL;
     if (options->organization_projects < 0 || options->organization_stored_bytes < 0) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "budget-invalid",
-                          "the budgets of an organization are numbers from 0 on");
+                          "the budgets " KEDGE_USAGE_PROJECTS " and " KEDGE_USAGE_STORED
+                          " are numbers from 0 on; 0 is without a bound");
     }
     if (options->organization_projects == 0 && options->organization_stored_bytes == 0)
         return KEDGE_OK;
@@ -130,7 +131,7 @@ kedge_status kedge_usage_read(const kedge_project *project, int64_t *bytes, kedg
     return read_record(project, &partition, &there, bytes, error);
 }
 
-/* Once; KEDGE_CONFLICT when somebody else was faster. */
+/* One try. KEDGE_CONFLICT: the record was changed between the read and the write. */
 static kedge_status try_to_add(const kedge_project *project, int64_t more, int64_t *bytes,
                                kedge_error *error)
 {
@@ -161,7 +162,9 @@ kedge_status kedge_usage_add(const kedge_project *project, int64_t more, int64_t
     }
     if (status != KEDGE_CONFLICT) return status;
     return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable",
-                      "others have changed the record in %d tries", TRIES_MAX);
+                      "the record of what the organization has stored was changed by others "
+                      "in each of %d tries to add to it",
+                      TRIES_MAX);
 }
 
 kedge_status kedge_usage_count_projects(const kedge_project *project, int64_t most, int64_t *count,
@@ -197,8 +200,8 @@ kedge_status kedge_usage_count_projects(const kedge_project *project, int64_t mo
 
 /* ---- counting ---- */
 
-/* What the thread had put when it was last asked. */
-static _Thread_local uint64_t asked_at;
+/* The bytes that the thread had put when its last piece of work began or ended. */
+static _Thread_local uint64_t put_before;
 
 /* What this thread's request has added to `coming` and `creating` of its organization. */
 static _Thread_local int64_t own_coming;
@@ -211,11 +214,12 @@ static uint64_t put_so_far(void)
 
 void kedge_usage_begin(void)
 {
-    asked_at = put_so_far();
+    put_before = put_so_far();
 }
 
-/* Adds what is waiting, unless another thread adds just now, and looks at the record. What may have
- * been added and is added again counts twice: rarely, and to nobody's loss but of room. */
+/* Adds what is waiting to the record, unless another thread is adding to it now, and notes what the
+ * record has. After a failure the bytes wait again. Those that are in the record in spite of it
+ * count twice then, until the record is counted anew (jobs/usage.h). */
 static kedge_status add_waiting(const kedge_project *project, kedge_error *error)
 {
     kedge_usage *usage = project->backend->usage;
@@ -234,7 +238,7 @@ static kedge_status add_waiting(const kedge_project *project, kedge_error *error
     kedge_deadline_begin_commit(); /* also when the thread's time is over */
     kedge_status status = kedge_usage_add(project, more, &stored, error);
     kedge_deadline_end_commit();
-    asked_at += put_so_far() - before; /* the record itself is nobody's */
+    put_before += put_so_far() - before; /* the bytes of this record are not counted */
     pthread_mutex_lock(&usage->mutex);
     of = find(usage, project->ref.organization);
     /* What was read before another thread has added is older than what that thread knows. */
@@ -252,7 +256,8 @@ static kedge_status add_waiting(const kedge_project *project, kedge_error *error
     return status;
 }
 
-/* False: the organization has a row. Else `other` is one that shares its place, each in turn. */
+/* False: the organization has a row. Otherwise `other` is one of the organizations that have the
+ * rows of its set, another one with each call. */
 static bool lacks_room(kedge_usage *usage, kedge_bytes organization, char *other, size_t other_size)
 {
     pthread_mutex_lock(&usage->mutex);
@@ -302,8 +307,8 @@ void kedge_usage_end(const kedge_project *project)
 {
     kedge_usage *usage = project->backend->usage;
     uint64_t put = put_so_far();
-    int64_t more = (int64_t)(put - asked_at);
-    asked_at = put;
+    int64_t more = (int64_t)(put - put_before);
+    put_before = put;
     if (usage == NULL) return;
     if (project->backend->options.organization_stored_bytes == 0) more = 0;
     if (more == 0 && own_coming == 0 && own_creating == 0) return;
@@ -321,7 +326,7 @@ void kedge_usage_end(const kedge_project *project)
         kedge_background_failed(project, KEDGE_BACKGROUND_USAGE, &error);
 }
 
-/* A store that is away for one is not asked to take the others. */
+/* Ends at the first organization for which the store is unavailable: it is for the others, too. */
 static void add_all(kedge_backend *backend)
 {
     kedge_usage *usage = backend->usage;

@@ -11,7 +11,7 @@
  * removed is not taken off, nor is what a tool writes counted: jobs/usage.h counts again what is
  * there.
  *
- * Projects have no count of their own: their records are counted, at most every KEDGE_USAGE_MS.
+ * No record has the number of projects: their records are counted, at most every KEDGE_USAGE_MS.
  *
  * Any thread. Without bounds in the options of the backend nothing of this is done. */
 #ifndef KEDGE_BACKEND_USAGE_H
@@ -35,8 +35,9 @@ void kedge_usage_close(kedge_backend *backend);
 
 /* From here on the thread works for one organization, until kedge_usage_end. */
 void kedge_usage_begin(void);
-/* Counts what the thread has put since its last call of either, in place of what its checks have
- * reserved. A failure to add it to the record is reported as background work; the count is kept. */
+/* Counts what the thread has put since its last kedge_usage_begin or kedge_usage_end, in place of
+ * the bytes and projects that the checks below have reserved for it. When what was counted cannot
+ * be added to the record, that is reported as background work, and it is added later. */
 void kedge_usage_end(const kedge_project *project);
 
 /* KEDGE_UNAVAILABLE with the budget's name as the code when the project's organization may store
@@ -57,11 +58,11 @@ const char *kedge_usage_exceeded(const kedge_backend *backend, const kedge_error
 
 /* `*bytes` is 0 when there is no record. By a consistent read. */
 kedge_status kedge_usage_read(const kedge_project *project, int64_t *bytes, kedge_error *error);
-/* Adds to the record, not below 0, and tells what it has then. After KEDGE_UNAVAILABLE it may have
- * been added. */
+/* Adds `more` to the record, which does not go below 0; `*bytes` is what the record has then. After
+ * KEDGE_UNAVAILABLE it may have been added. */
 kedge_status kedge_usage_add(const kedge_project *project, int64_t more, int64_t *bytes,
                              kedge_error *error);
-/* Counts the organization's projects, to `most` at most. By consistent reads. */
+/* Counts the organization's projects, up to `most`. By consistent reads. */
 kedge_status kedge_usage_count_projects(const kedge_project *project, int64_t most, int64_t *count,
                                         kedge_error *error);
 

@@ -44,9 +44,11 @@ kedge_status kedge_version_load_creation(const kedge_project *project,
         goto out;
     }
     if (project->history == NULL && kedge_project_kind_of(&set.records[0]) == KEDGE_PROJECT_LOG) {
-        status = kedge_fail(error, KEDGE_UNSUPPORTED, "project-kind",
-                            "the project \"%.*s\" is a log project, which this cannot be done with",
-                            (int)project->ref.project.size, project->ref.project.data);
+        status =
+            kedge_fail(error, KEDGE_UNSUPPORTED, "project-kind",
+                       "the project \"%.*s\" is a log project; only a project of versions can be "
+                       "used for this",
+                       (int)project->ref.project.size, project->ref.project.data);
         goto out;
     }
     object = kedge_version_object_new(project->allocator);
