@@ -62,10 +62,10 @@ def initialisers(texts):
     return declared, defined
 
 
-# Of cJSON, and of kedge/cjson.h, only what reaches what Kedge does to items inside of a mutator.
+# Of cJSON and kedge/cjson.h only what Transaction uses: a tree of JSON, and the functions that take one.
 CJSON = """
 typedef struct cJSON cJSON;
-cJSON *cJSON_ParseWithLength(const char *value, size_t buffer_length);
+cJSON *cJSON_ParseWithLengthOpts(const char *value, size_t buffer_length, const char **end, int terminated);
 void cJSON_Delete(cJSON *item);
 kedge_status kedge_tx_merge_json(kedge_tx *tx, const char *collection, const char *id, const cJSON *patch,
                                  kedge_error *error);

@@ -1,6 +1,6 @@
 /* Kedge in C++17, header only, over the C API: handles that free themselves, std::string_view for
- * texts, errors as values. No function throws; or_throw() does, for who asks for it. What a
- * function does, its limits and its errors are those of the C function in its comment. */
+ * texts, errors as values. No function throws but or_throw(). What a function does, its limits and
+ * its errors are those of the C function that it calls. */
 #ifndef KEDGE_HPP
 #define KEDGE_HPP
 
@@ -164,7 +164,7 @@ struct options {
     std::vector<mutator> mutators, client_mutators;
     bool offline = false, create_project = false, caller_driven = false;
     int64_t server_wait_ms = 0;
-    /* Nothing, or what it throws: there is no token. Then last_error tells what(). */
+    /* Gives nothing or throws: there is no token. last_error tells what() of what it throws. */
     std::function<std::optional<std::string>()> token;
     /* Must call what it gets exactly once. */
     std::function<void(std::function<void()>)> dispatch;
@@ -280,7 +280,12 @@ class context
                     self->tell("token-failed", message);
                     std::snprintf(buffer, size, "error: %s", message);
                 });
-        if (!token || token->size() >= size) return KEDGE_UNAUTHORIZED;
+        if (!token) return KEDGE_UNAUTHORIZED;
+        if (token->size() >= size) {
+            self->tell("token-failed", "the token is too long");
+            std::snprintf(buffer, size, "error: a token has at most %zu bytes", size - 1);
+            return KEDGE_UNAUTHORIZED;
+        }
         buffer[token->copy(buffer, size - 1)] = '\0';
         return KEDGE_OK;
     }
@@ -490,7 +495,7 @@ class batch : public detail::owner<kedge_batch, kedge_batch_free>
     }
 };
 
-/* A watch runs as long as it lives. */
+/* A watch: its function is called until this object ends. */
 class watch : public detail::owner<kedge_watch_token, kedge_watch_free>
 {
   public:

@@ -24,7 +24,7 @@ static void detach(void *of)
 }
 
 /* The worker thread of a database is attached once, as a daemon: it does not keep the virtual
- * machine from ending. NULL: it is ending, or has no memory. */
+ * machine from ending. NULL: the virtual machine is ending, or has no memory. */
 static JNIEnv *here(void)
 {
     void *found = NULL;

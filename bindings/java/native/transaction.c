@@ -97,15 +97,16 @@ static void tx_put_project(JNIEnv *env, jclass class, jlong tx, jbyteArray value
 /* What tx_with_tree does: the same numbers stand in io.kedge.Transaction. */
 enum { MERGE, PATCH, CALL };
 
-/* Functions that take a tree of cJSON. One is made of `json`; NULL, of what is no JSON, is refused
- * with a sentence. `first` is the collection, or the name of a mutator. */
+/* Functions that take a tree of cJSON, which is made of `json`. Of what is no JSON there is none:
+ * Kedge refuses the NULL with a sentence. `first` is the collection, or the name of a mutator. */
 static void tx_with_tree(JNIEnv *env, jclass class, jlong tx, jint kind, jbyteArray first,
                          jbyteArray id, jbyteArray json)
 {
     (void)class;
     java_copy copies[3];
     if (!java_copy_all(env, (jbyteArray[]){first, id, json}, copies, 3)) return;
-    cJSON *tree = cJSON_ParseWithLength(copies[2].bytes, copies[2].size);
+    /* Up to the NUL behind the copy, so that nothing may follow the value. */
+    cJSON *tree = cJSON_ParseWithLengthOpts(copies[2].bytes, copies[2].size + 1, NULL, true);
     kedge_error error = {0};
     kedge_status status;
     if (kind == MERGE)

@@ -3,7 +3,7 @@ and Kedge gets the status of a failure."""
 import logging
 from typing import Any, Callable, Dict, List
 
-from ._errors import Error, InvalidArgument, LimitExceeded
+from ._errors import Error, InvalidArgument, LimitExceeded, text_of
 from ._handles import here
 from ._library import ffi, lib
 from ._records import LogLevel, change_of, mutation_of, result_of, status_of
@@ -97,7 +97,7 @@ def kedge_python_dispatch(userdata: Any, work: Any, argument: Any) -> None:
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 def kedge_python_log(userdata: Any, level: int, event: Any, message: Any) -> None:
-    guarded(ffi.from_handle(userdata).log, LogLevel(level), ffi.string(event).decode(), ffi.string(message).decode())
+    guarded(ffi.from_handle(userdata).log, LogLevel(level), text_of(event), text_of(message))
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]

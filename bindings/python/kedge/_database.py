@@ -190,7 +190,7 @@ class Database:
         `prefix`: only ids that start with it. `limit` 0: all. `parse` as of get()."""
         options = ffi.new("kedge_scan_options *")
         lib.init_kedge_scan_options(options)
-        bounds = [None if text is None else utf8(text, "id") for text in (after, prefix)]
+        bounds = [None if text is None else utf8(text, what) for text, what in ((after, "id"), (prefix, "prefix"))]
         kept = [ffi.NULL if data is None else ffi.new("char[]", data) for data in bounds]
         options.after, options.prefix = kept
         options.after_size, options.prefix_size = (len(data or b"") for data in bounds)
@@ -248,7 +248,8 @@ class Database:
             call(lib.kedge_sync, db, milliseconds(timeout))
 
     def wait(self, sequence: int, timeout: Optional[float] = 30.0) -> Outcome:
-        """Waits until the edit is decided and pulled. `timeout` is in seconds; None: no limit."""
+        """Waits until the edit is decided and pulled. `timeout` is in seconds; None: no limit. Raises Timeout when the edit
+        is not decided yet; Cancelled when another thread closes the database."""
         outcome = ffi.new("kedge_outcome *")
         until = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -286,7 +287,8 @@ class Database:
         return int(made[0])
 
     def history(self, before: int = 0, limit: int = 100, timeout: Optional[float] = 30.0) -> List[Dict[str, Any]]:
-        """Asks the server for versions of the project, newest first; below `before`, at most `limit`."""
+        """Asks the server for versions of the project, newest first. `before`: only versions below this one; 0: from the
+        newest on. `limit`: 1 to 100. `timeout` is in seconds; None: as long as a request may take."""
         document = ffi.new("kedge_document **")
         with self._handle as db:
             call(lib.kedge_history, db, before, limit, milliseconds(timeout), document)
@@ -397,7 +399,7 @@ def milliseconds(seconds: Optional[float]) -> int:
     if seconds is None:
         return -1
     if not 0 <= seconds < 2**31 / 1000:
-        raise InvalidArgument("timeout-invalid", "a timeout is None, or 0 and more seconds")
+        raise InvalidArgument("timeout-invalid", "a timeout is None, or 0 to 2,147,483 seconds")
     return int(seconds * 1000)
 
 
@@ -423,8 +425,9 @@ def open(path: str, *, organization: str, project: str, url: Optional[str] = Non
     """Opens or creates the database in the folder `path`.
 
     `url` None: it never syncs. `mutators` are on the server, too; `client_mutators` are the app's alone. `token` gives
-    the bearer token, on Kedge's thread; when it raises, the database stays offline, and `last_error` tells what it raised. `dispatch` gets a function that it must
-    call exactly once, on a thread of its choice: `loop.call_soon_threadsafe`. kedge/database.h explains every option."""
+    the bearer token, on Kedge's thread; when it raises, the database stays offline until set_online() or the next edit,
+    and `last_error` tells what it raised. `dispatch` gets a function that must be called exactly once, on a thread of
+    the app's choice, such as `loop.call_soon_threadsafe`. kedge/database.h explains every option."""
     kept: List[Any] = []
     functions = keep(_Functions(token, dispatch, log))
     kept.append(functions)
@@ -459,7 +462,7 @@ def repair(path: str, new_path: str) -> RepairReport:
     """Saves what can be read of a damaged folder into a new one: see kedge/repair.h."""
     report = ffi.new("kedge_repair_report *")
     lib.init_kedge_repair_report(report)
-    call(lib.kedge_repair, terminated(path, "path"), terminated(new_path, "path"), report)
+    call(lib.kedge_repair, terminated(path, "path"), terminated(new_path, "new path"), report)
     made: RepairReport = numbers_of(RepairReport, report)
     return made
 

@@ -94,8 +94,9 @@ class Handle:
                 self.on_close()
 
     def join(self, siblings: "Set[Handle]") -> None:
-        """From now on it is among the open handles of a database. They are held, also when nobody else does: Python clears
-        weak references before it runs __del__, and in between the database might be closed without them."""
+        """From now on it is among the open handles of a database, which holds them even when nobody else does. Weak
+        references would not do: Python clears them before it runs __del__, and in between the database might be closed
+        without these handles."""
         siblings.add(self)
         self._siblings = siblings
 

@@ -107,9 +107,10 @@ class Transaction:
 
     def _with_tree(self, function: Any, value: Any, what: str, *arguments: Any) -> None:
         data = as_json(value, what)
-        tree = lib.cJSON_ParseWithLength(data, len(data))
+        # Up to the NUL that Python has behind the bytes, so that nothing may follow the value.
+        tree = lib.cJSON_ParseWithLengthOpts(data, len(data) + 1, ffi.NULL, 1)
         try:
-            self._call(function, *arguments, tree)  # NULL, of what is no JSON, is refused with a sentence
+            self._call(function, *arguments, tree)  # Kedge refuses NULL, which comes of what is no JSON, with a sentence
         finally:
             lib.cJSON_Delete(tree)
 
@@ -133,7 +134,7 @@ class Mutator:
         here.mutators += 1
         try:
             self.function(transaction, json.loads(sized_text(args, args_size)))
-        except BaseException as raised:  # none may go through C; database.py raises it again
+        except BaseException as raised:  # none may go through C; _database.py raises it again
             here.raised = raised
             return self._refuse(transaction, raised, error)
         finally:

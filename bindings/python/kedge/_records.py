@@ -74,8 +74,8 @@ class Mutation:
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """One key that has another value. `collection` is "" for the project record. A JSON is None where there is no item;
-    `old` and `new` are what they hold."""
+    """One key that has another value. `collection` is "" for the project record. `old_json` and `new_json` are None where
+    there is no item; `old` and `new` are what they hold."""
     collection: str
     id: str
     old_json: Optional[str]
@@ -123,7 +123,7 @@ class ResultChanges:
     error: Optional[Error]
 
     def apply(self, rows: List[Tuple[Any, ...]]) -> None:
-        """Brings a list of all rows up to date, which was told everything before."""
+        """Brings `rows` up to date, a list of the rows of the result before these changes, in their order."""
         for change in sorted(self.rows, key=lambda change: -change.old_position):
             if change.old is not None:
                 del rows[change.old_position]
@@ -151,7 +151,8 @@ class Index:
 
 @dataclasses.dataclass(frozen=True)
 class UndoResult:
-    """What an undo or redo did: the edit's sequence, places with their old value, places that others had changed."""
+    """What an undo or redo did: `sequence` is that of the edit that it is; `restored` counts places that have their old
+    value again, `kept` those that somebody had changed since, and that stay."""
     sequence: int
     restored: int
     kept: int

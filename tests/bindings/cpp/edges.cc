@@ -212,19 +212,30 @@ void callbacks(const std::string &path)
     }
 }
 
-/* A token that is none, and a dispatcher that throws: the work runs all the same. */
-void functions(const std::string &path)
+/* A function that gives no token, and a dispatcher that throws: the work runs all the same. */
+void gives_no_token(const std::string &path, std::function<std::optional<std::string>()> token,
+                    const std::string &why)
 {
     box told;
     auto options = options_of(path);
     options.url = "http://127.0.0.1:9"; /* nobody is asked before there is a token */
-    options.token = []() -> std::optional<std::string> { throw std::runtime_error("no token"); };
+    options.token = std::move(token);
     options.dispatch = [](const std::function<void()> &) { throw std::runtime_error("no thread"); };
     const auto db = kedge::database::open(std::move(options)).or_throw();
     const auto watch = db.watch_status([&](const kedge_sync_status &status) {
                              told.put(status.last_error.message);
                          }).or_throw();
-    told.wait("the app's token function returned \"unauthorized\": no token");
+    told.wait("the app's token function returned \"unauthorized\": " + why);
+}
+
+void functions(const std::string &path)
+{
+    gives_no_token(
+        path, []() -> std::optional<std::string> { throw std::runtime_error("no token"); },
+        "no token");
+    gives_no_token(
+        path + "-long", [] { return std::string(KEDGE_TOKEN_BYTES, 'x'); },
+        "a token has at most " + std::to_string(KEDGE_TOKEN_BYTES - 1) + " bytes");
 }
 
 } // namespace

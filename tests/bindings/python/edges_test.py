@@ -50,6 +50,11 @@ def write_what_is_no_json(tx, args):
     tx.put("notes", "left", {1, 2})
 
 
+@kedge.mutator("bad.merge")
+def merge_what_is_no_json(tx, args):
+    tx.merge("notes", "left", kedge.JSON(args))
+
+
 @kedge.mutator("bad.code")
 def reject_without_a_code(tx, args):
     tx.reject("No Code!", "a message")
@@ -67,8 +72,8 @@ def forget_a_database(tx, args):
 
 
 outside = []
-MUTATORS = [count_items, keep_transaction, raise_what_is_given, write_what_is_no_json, reject_without_a_code,
-            use_the_database, forget_a_database]
+MUTATORS = [count_items, keep_transaction, raise_what_is_given, write_what_is_no_json, merge_what_is_no_json,
+            reject_without_a_code, use_the_database, forget_a_database]
 NOTE = {"collection": "notes", "id": "1", "value": {"text": "hi"}}
 
 
@@ -311,8 +316,11 @@ class Mutators(Case):
         self.assertIn("by mistake", failure.message)
         self.assertRaises(KeyboardInterrupt, db.mutate, "bad.raise", "interrupt")
         self.refused(kedge.Rejected, "mutator-failed", db.mutate, "bad.write", 1)
+        for text in "{nonsense", "{} nonsense", "":
+            self.assertRaises(kedge.Rejected, db.mutate, "bad.merge", text)
         self.assertRaises(kedge.NotFound, db.get, "notes", "left")
         self.assertEqual(db.mutate("kedge.put", NOTE), 1)
+        self.assertEqual(db.mutate("bad.merge", " {} "), 2)
 
     def test_one_that_rejects_with_what_is_no_code(self):
         self.assertRaises(kedge.Rejected, self.open().mutate, "bad.code", 1)

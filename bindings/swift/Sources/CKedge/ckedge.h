@@ -47,6 +47,18 @@ static inline kedge_repair_report ckedge_repair_report(void)
     return (kedge_repair_report)KEDGE_REPAIR_REPORT_INIT;
 }
 
+/* JSON as a tree, which the caller deletes. NULL: it is no JSON, or something follows the value. */
+static inline cJSON *_Nullable ckedge_parse(const char *json, size_t size)
+{
+    const char *end = json;
+    cJSON *tree = cJSON_ParseWithLengthOpts(json, size, &end, false);
+    while (end < json + size && (*end == ' ' || *end == '\t' || *end == '\r' || *end == '\n'))
+        end++;
+    if (end == json + size) return tree;
+    cJSON_Delete(tree);
+    return NULL;
+}
+
 typedef struct ckedge_row {
     const char *id, *value;
     size_t id_size, value_size;
@@ -57,9 +69,9 @@ typedef struct ckedge_row {
 typedef struct ckedge_rows {
     char *_Nullable bytes;
     size_t room, used, at;
-    bool waits; /* the row `next` had no room. It is borrowed until the scan is used again. */
-    ckedge_row next;
-    bool closed; /* which another thread may have set */
+    bool waits;      /* there was no room for `next`, a row that was read */
+    ckedge_row next; /* borrowed until the scan is used again */
+    bool closed;     /* another thread may set it */
 } ckedge_rows;
 
 #define CKEDGE_ROW_HEAD (2 * sizeof(size_t))
@@ -105,7 +117,7 @@ static inline bool ckedge_rows_add(ckedge_rows *rows, size_t most)
 }
 
 /* Reads rows of at most `most` bytes in place of those that were read before. When it has read none
- * and `next` waits, that one is larger. */
+ * and `next` waits, that row alone is larger than `most`. */
 static inline kedge_status ckedge_rows_read(ckedge_rows *rows, kedge_scan *scan, size_t most,
                                             kedge_error *error)
 {

@@ -103,7 +103,8 @@ func writeLog(
     Here.calledBack { Functions.of(userdata).log!(line.0, line.1, line.2) }
 }
 
-/// Work that must run exactly once: when the dispatcher forgets it, it runs as it goes.
+/// Work that must run exactly once: when the dispatcher drops it without a call, it runs as it is
+/// freed.
 private final class Work: @unchecked Sendable {
     private let lock = NSLock()
     private var isDone = false

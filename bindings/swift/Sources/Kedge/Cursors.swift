@@ -88,8 +88,8 @@ public final class Scan<Item: Decodable>: Cursor<(id: String, value: Item)>, @un
         return true
     }
 
-    /// The next row, under the lock. The handle is not in use any more when it is there: the app's
-    /// type may read on in the scan, and close it.
+    /// The next row, under the lock. The handle is no longer in use when this returns: the app's
+    /// type, which is decoded from the row, may read on in the scan, and close it.
     @inlinable
     func row() throws -> BorrowedRow? { try rows.take() ?? readRow() }
 

@@ -56,8 +56,8 @@ func closeForgotten(_ close: @escaping @Sendable () -> Void) {
     }
 }
 
-/// A pointer of the C library. One that is `shared` may be used by several threads at once, another
-/// by one after the other.
+/// A pointer of the C library. One that `isShared` may be used by several threads at once, any
+/// other by one thread after the other.
 final class Handle: @unchecked Sendable {
     private let what: String
     private let isShared: Bool

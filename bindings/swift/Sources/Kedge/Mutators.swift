@@ -213,7 +213,7 @@ public final class Transaction {
             UnsafeMutablePointer<kedge_error>
         ) -> kedge_status
     ) throws {
-        let tree = try encoded(value, what) { cJSON_ParseWithLength($0, $1) }
+        let tree = try encoded(value, what) { ckedge_parse($0, $1) }
         defer { cJSON_Delete(tree) }
         try name.terminated("name") { name in
             try id.terminated("id") { key in
@@ -250,7 +250,7 @@ public final class Transaction {
             return failure.filled.status
         }
         if let rejection = thrown as? Rejection {
-            here(forget: rejection)
+            Here.now.thrown = nil  // a refusal is no mistake that the error would name as its cause
             let status = try? rejection.code.terminated("code") { code in
                 try rejection.message.terminated("message") {
                     kedge_tx_reject(pointer!, code, $0, error)
@@ -261,7 +261,4 @@ public final class Transaction {
         let message = "\(type(of: thrown)): \(thrown)".replacingOccurrences(of: "\0", with: " ")
         return message.withCString { kedge_tx_reject(pointer!, "mutator-failed", $0, error) }
     }
-
-    /// A refusal is no mistake that an edit's error would name as its cause.
-    private func here(forget rejection: Rejection) { Here.now.thrown = nil }
 }

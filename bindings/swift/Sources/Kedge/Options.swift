@@ -40,7 +40,7 @@ public struct Options: Sendable {
     /// kedge/log.h.
     public var log: (@Sendable (LogLevel, String, String) -> Void)?
     public var logLevel = LogLevel.error
-    /// There is no thread of Kedge, and the app calls ``Database/runLoop()``.
+    /// Kedge starts no thread, and the app calls ``Database/runLoop()``.
     public var callerDriven = false
     /// The version of what this release of the app writes into items and args, such as "3" or
     /// "2.1".
@@ -59,8 +59,8 @@ final class Kept: @unchecked Sendable {
     private let texts = KeptTexts()
     private var mutators: [KeptMutator] = []
 
-    /// The options for C; `body` must not use them after its end. It gets the functions as
-    /// userdata, which it owns.
+    /// Calls `body` with the options for C, which end with it. When `body` succeeds, the database
+    /// owns their userdata, the functions of the app; when it throws, they are released here.
     func fill(_ options: Options, _ body: (UnsafePointer<kedge_options>) throws -> OpaquePointer)
         throws -> OpaquePointer
     {

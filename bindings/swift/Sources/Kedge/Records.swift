@@ -221,7 +221,7 @@ public struct ResultChanges: Sendable {
         error = filled.error.map { KedgeError($0.pointee.status, $0.pointee) }
     }
 
-    /// Brings a list of all rows up to date, which was told everything before.
+    /// Brings `list` up to date, the rows of the result before these changes, in their order.
     public func apply(to list: inout [[SQLValue]]) {
         for change in rows.sorted(by: { $0.oldPosition > $1.oldPosition }) where change.old != nil {
             list.remove(at: change.oldPosition)
@@ -254,11 +254,13 @@ public struct Index: Sendable, Hashable {
     public let paths: [String]
 }
 
-/// What an undo or redo did: the edit's sequence, places with their old value, places that others
-/// had changed.
+/// What an undo or redo did.
 public struct UndoResult: Sendable, Hashable {
+    /// Of the edit that the undo is.
     public let sequence: Int64
+    /// Places that have their old value again.
     public let restored: Int64
+    /// Places that somebody had changed since, and that stay.
     public let kept: Int64
 
     init(_ filled: kedge_undo_result) {

@@ -111,7 +111,8 @@ private func milliseconds(_ timeout: Duration?) throws -> Int32 {
     guard let timeout else { return -1 }
     guard timeout >= .zero, timeout < .seconds(2_147_483) else {
         throw KedgeError(
-            .invalidArgument, "timeout-invalid", "a timeout is nil, or 0 and more seconds")
+            .invalidArgument, "timeout-invalid",
+            "a timeout is nil, or at least 0 and less than 2,147,483 seconds")
     }
     return Int32(timeout.wholeMilliseconds)
 }

@@ -70,9 +70,9 @@ extension Database {
     // MARK: Streams. The watch ends when the task that reads is cancelled, or when nobody holds the
     // stream any more. At most one element waits, but for rejections.
 
-    /// The changes of each commit. Those that come before the last ones were taken are one element
-    /// with them. When that would have more than 10,000 changes or 16 MiB, it is empty: read
-    /// everything again.
+    /// The changes of each commit. While an element waits to be taken, the changes of further
+    /// commits are added to it. When it would have more than 10,000 changes or 16 MiB, it becomes
+    /// empty: read everything again.
     public func changes(_ collection: String? = nil) throws -> Changes {
         let waiting = WaitingChanges()
         let news: AsyncThrowingStream<Void, any Error> = try stream { news in

@@ -97,6 +97,7 @@ class MutatorsTest extends Case {
                 (tx, args) -> tx.put("notes", "left", (Json) null),
                 (tx, args) -> tx.putProject("[]"),
                 (tx, args) -> tx.merge("notes", "left", Json.of("{nonsense")),
+                (tx, args) -> tx.merge("notes", "left", Json.of("{} nonsense")),
                 (tx, args) -> tx.call("kedge.none", Json.object()),
                 (tx, args) -> tx.put("notes", "\ud800", "1"),
                 (tx, args) -> tx.put(null, null, "1"),

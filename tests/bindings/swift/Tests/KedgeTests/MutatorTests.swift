@@ -41,8 +41,10 @@ final class MutatorTests: Case {
             XCTAssertTrue(
                 failure?.message.contains(sentence) ?? false, "\(String(describing: failure))")
         }
-        XCTAssertThrowsError(try db.mutate("bad.code", 1)) {
-            XCTAssertEqual(($0 as? KedgeError)?.status, .rejected)
+        for name in ["bad.code", "bad.merge"] {
+            XCTAssertThrowsError(try db.mutate(name, 1)) {
+                XCTAssertEqual(($0 as? KedgeError)?.status, .rejected)
+            }
         }
         refused(.rejected, "mutator-unknown") { try db.mutate("bad.call", 1) }
         let failure = refused(.rejected, "args-invalid") { try db.mutate("bad.throw", "a text") }

@@ -122,6 +122,7 @@ let edgeMutators: [Mutator] = [
         throw Mistake()
     },
     Mutator("bad.write") { (tx, _: Int) in try tx.put("notes", "left", Double.nan) },
+    Mutator("bad.merge") { (tx, _: Int) in try tx.merge("notes", "left", RawJSON("{} x")) },
     Mutator("bad.code") { (_, _: Int) in throw Rejection("No Code!", "a message") },
     Mutator("bad.nul") { (_, _: Int) in throw Rejection("a-code", "a mess\0age") },
     Mutator("bad.type") { (tx, _: Int) in _ = try tx.get("notes", "1", as: Int.self) },

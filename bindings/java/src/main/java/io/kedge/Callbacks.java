@@ -89,7 +89,10 @@ final class Callbacks {
         return mutator.call(tx, error, args);
     }
 
-    /** The token; or why there is none, which begins as no token does. Null: nobody is there. */
+    /**
+     * The token; or "error: ", which begins no token, and why there is none. Null: the app's
+     * functions are gone.
+     */
     static byte[] token(long token, int size) {
         byte[][] given = new byte[1][];
         Functions functions = kept(token, Functions.class);

@@ -165,7 +165,7 @@ public final class DatabaseBuilder {
     }
 
     /**
-     * Whether Kedge starts no thread, and the app calls {@link Database#runLoop}.
+     * Whether Kedge starts no thread, and the app runs {@link Database#loop}.
      *
      * @param whether true: no thread
      * @return this builder

@@ -1,4 +1,4 @@
-/* The native library out of the jar. Android loads this class never. */
+/* The native library out of the jar. Android never loads this class. */
 package io.kedge;
 
 import java.io.IOException;

@@ -1,4 +1,4 @@
-/* What Android has not. */
+/* The mark of classes that Android does not load. */
 package io.kedge;
 
 import java.lang.annotation.Retention;

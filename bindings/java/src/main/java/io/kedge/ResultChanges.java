@@ -34,9 +34,9 @@ public record ResultChanges(List<RowChange> rows, long rowCount, boolean first, 
     }
 
     /**
-     * Brings a list of all rows up to date, which was told everything before.
+     * Brings a list of the rows up to date.
      *
-     * @param list the rows of the result that was told before
+     * @param list the rows of the result before these changes, in their order
      */
     public void apply(List<Row> list) {
         rows.stream().filter(row -> row.oldRow() != null)

@@ -51,8 +51,7 @@ private class Commits {
 
 /**
  * The changes of each commit to a collection, or to any. An empty list means: read everything
- * again.
- * So it is when the collector is more than 64 commits behind.
+ * again. A collector that is more than 64 commits behind gets one, too.
  */
 public fun KedgeDatabase.changes(collection: String? = null): Flow<List<Change>> {
     val news = callbackFlow {
@@ -74,8 +73,8 @@ public fun KedgeDatabase.statuses(): Flow<SyncStatus> =
 
 /**
  * The whole result of a query, and again whenever it has changed; of several that wait only the
- * last.
- * The first column is the key of a row. A result that cannot be read ends the flow with its error.
+ * last. The first column is the key of a row. A result that cannot be read ends the flow with its
+ * error.
  */
 public fun KedgeDatabase.results(sql: String, vararg parameters: Any?): Flow<List<Row>> =
     told<List<Row>> {

@@ -87,7 +87,7 @@ public class KedgeDatabase(
 
     /**
      * Calls functions of the Java API on the dispatcher. All of them run on one thread: that of the
-     * caller, when he is on the dispatcher already.
+     * caller, if it is on the dispatcher already.
      */
     public suspend fun <T> blocking(function: Database.() -> T): T {
         val context = currentCoroutineContext()
@@ -98,7 +98,7 @@ public class KedgeDatabase(
         return java.function()
     }
 
-    /** A call that waits for the server. Who is cancelled does not wait for it; it goes on. */
+    /** A call that waits for the server. A cancelled caller ends at once, and the call goes on. */
     private suspend fun <T> waiting(function: Database.() -> T): T =
         scope.async { java.function() }.await()
 
@@ -251,7 +251,7 @@ public class KedgeDatabase(
     /** Switches offline or online. */
     public suspend fun setOnline(online: Boolean): Unit = blocking { setOnline(online) }
 
-    /** Pushes what is pending, and pulls. Who is cancelled ends at once, and the sync goes on. */
+    /** Pushes what is pending, and pulls. A cancelled caller ends at once, and the sync goes on. */
     public suspend fun sync(timeout: Duration = 30.seconds): Unit =
         waiting { sync(timeout.toJavaDuration()) }
 
@@ -290,7 +290,7 @@ public class KedgeDatabase(
     ): String = waiting { history(before, limit, timeout.toJavaDuration()) }
 
     private companion object {
-        /** A coroutine that waits for an edit is cancelled after it. */
+        /** How long one wait in C lasts: a cancelled coroutine waits for its end. */
         val SLICE: Duration = 200.milliseconds
     }
 }

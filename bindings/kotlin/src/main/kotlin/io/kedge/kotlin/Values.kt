@@ -8,7 +8,10 @@ import io.kedge.Transaction
 import kotlinx.serialization.encodeToString
 import kotlinx.serialization.json.Json
 
-/** How values are written and read: a member that a class does not know is left out of it. */
+/**
+ * How values are written and read. Members that a class does not have are ignored: an item that is
+ * read as the class and written again has lost them.
+ */
 public val kedgeJson: Json = Json { ignoreUnknownKeys = true }
 
 /** An item with its value as [T]. */
@@ -17,7 +20,7 @@ public data class Entry<T>(val id: String, val value: T)
 /** The rows of a query, and the names of their columns. */
 public data class Rows(val columns: List<String>, val rows: List<Row>)
 
-/** Args of the built-in mutators kedge.put and kedge.delete. */
+/** Args of the built-in mutator kedge.put. */
 @PublishedApi
 internal fun putArgs(collection: String, id: String, json: String): String =
     io.kedge.Json.`object`("collection", collection, "id", id, "value", io.kedge.Json.of(json))
