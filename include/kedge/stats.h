@@ -10,15 +10,16 @@ KEDGE_BEGIN_DECLS
 typedef struct kedge_stats {
     uint32_t size;
     /* Counted since kedge_open, of this process alone. */
-    int64_t edits;          /* kedge_mutate and the like that returned KEDGE_OK */
-    int64_t edits_refused;  /* … that returned another status */
+    int64_t edits;          /* that were made, also by undo, redo and kedge_rejected_resubmit */
+    int64_t edits_refused;  /* calls of kedge_mutate, also for a batch or a text, that failed */
     int64_t requests;       /* sent to the server, without the event stream's */
     int64_t request_bytes;  /* of their bodies, before any compression */
     int64_t responses;      /* that were complete, whatever their status */
     int64_t response_bytes; /* of their bodies, decoded */
     int64_t failures;       /* requests without a response, or with a status from 400 on */
     int64_t pokes;          /* on the event stream */
-    int64_t pulls;          /* commits of a response that changed what reads show */
+    int64_t pulls;          /* commits of a response that changed what reads show; and caches that
+                             * the background check has set aside */
     /* Of the files now, in bytes; 0: there is none. */
     int64_t outbox_bytes;
     int64_t outbox_wal_bytes;

@@ -15,7 +15,7 @@
 #include "common/error.h"
 #include "sdk/core/core_internal.h"
 
-/* The next spell begins with two that come at once. */
+/* The first rotation after a calm time begins a new spell, whose first two come at once. */
 static void begin_spell(kedge_core *core)
 {
     if (core->rotations == 0) return;
@@ -42,7 +42,8 @@ void kedge_core_rotate_between_pulls(kedge_core *core)
     core->rotation_held = true;
 }
 
-/* The first of a spell leaves room for one more. */
+/* Counts a rotation, and sets when the next one may come: the second of a spell at once, the third
+ * MIN after the first, and each further one after a wait that doubles. */
 static void count(kedge_core *core)
 {
     KEDGE_ASSERT(core->now_ms >= core->rotate_ms);
@@ -87,8 +88,8 @@ void kedge_core_rotated(kedge_core *core)
 void kedge_core_rotation_error(const kedge_core *core, kedge_error *error)
 {
     kedge_fail(error, KEDGE_UNAVAILABLE, "client-id-unstable",
-               "the last %u client ids of this copy were spent soon after they were new, and this"
-               " one is, too; edits stay pending and are sent after the next new id, for which the"
-               " client waits, up to %d minutes",
+               "the last %u client ids of this copy could not be used any more soon after they were"
+               " made; edits stay pending until the client makes another id, for which it waits up"
+               " to %d minutes; another copy of the folder may be in use",
                core->rotations, KEDGE_CORE_ROTATE_MAX_MS / 60000);
 }

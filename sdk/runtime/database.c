@@ -36,7 +36,8 @@ static kedge_status check_options(const kedge_options *options, kedge_error *err
     }
     if (options->server_wait_ms < -1) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "server-wait-invalid",
-                          "server_wait_ms is a time in milliseconds, 0 or -1");
+                          "server_wait_ms is %lld; allowed are a time in milliseconds, 0 and -1",
+                          (long long)options->server_wait_ms);
     }
     if (options->log_level < KEDGE_LOG_ERROR || options->log_level > KEDGE_LOG_DEBUG) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "log-level-invalid",
@@ -52,7 +53,7 @@ static kedge_status check_options(const kedge_options *options, kedge_error *err
     if (status != KEDGE_OK) return status;
     status = kedge_check_name("project", kedge_bytes_of(options->project), error);
     if (status != KEDGE_OK || options->schema_version == NULL) return status;
-    return kedge_check_name("schema version's", kedge_bytes_of(options->schema_version), error);
+    return kedge_check_name("schema version", kedge_bytes_of(options->schema_version), error);
 }
 
 static void free_strings(kedge_db *db)

@@ -16,7 +16,9 @@ static kedge_status check_options(const kedge_scan_options *options, kedge_error
 {
     if (options->limit < 0) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "scan-limit",
-                          "the limit of a scan must not be negative");
+                          "the limit of the scan is %lld; allowed are a number of items, and 0 for"
+                          " all",
+                          (long long)options->limit);
     }
     if (options->prefix == NULL && options->prefix_size > 0) {
         return kedge_fail_null("prefix", error);

@@ -63,6 +63,7 @@ kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence, int64_t *ne
     kedge_status status = kedge_store_resubmit(db->store, sequence, &given, &changes, error);
     if (status == KEDGE_OK) {
         if (new_sequence != NULL) *new_sequence = given;
+        kedge_count(&db->counters.edits, 1);
         touch_inbox(db);
     }
     kedge_change_set_free(&changes);

@@ -61,8 +61,11 @@ kedge_status kedge_token_ask(kedge_token *token, kedge_error *error)
     size_t size = strnlen(token->text, sizeof token->text);
     if (size == sizeof token->text || !is_token(token->text, size)) {
         kedge_token_forget(token);
-        return kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
-                          "the app's token function wrote something that is no token");
+        return kedge_fail(
+            error, KEDGE_UNAUTHORIZED, "token-missing",
+            "the app's token function wrote no token: 1 to %d characters of ASCII without"
+            " spaces are allowed",
+            KEDGE_TOKEN_BYTES - 1);
     }
     token->known = true;
     return KEDGE_OK;

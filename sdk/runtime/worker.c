@@ -203,8 +203,9 @@ static void check_slice(kedge_db *db)
         db->worker.check_at_ms = kedge_db_now_ms(db) + CHECK_SLICE_MS;
 }
 
-/* Both return at once when there is nothing to do, and are tried again after a failure. A driver
- * has a timer of its own for the check. */
+/* Catches the cache up with the outbox, and copies the WALs into their files. Both steps return at
+ * once when there is nothing to do, and are tried again after a failure. Without a driver, which
+ * has a timer of its own for it, the check of the cache begins here, too. */
 static void maintain(kedge_db *db)
 {
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
@@ -212,7 +213,6 @@ static void maintain(kedge_db *db)
     kedge_status caught_up = kedge_store_catch_up(db->store, &changes, NULL);
     kedge_change_set_free(&changes);
     kedge_status checkpointed = kedge_store_checkpoint(db->store, NULL);
-    /* A driver has a timer for it. */
     if (caught_up != KEDGE_OK || checkpointed != KEDGE_OK) plan_maintenance(db);
     if (db->driver == NULL && db->worker.check_at_ms == 0) check_slice(db);
 }
@@ -410,7 +410,7 @@ kedge_status kedge_worker_start(kedge_db *db, kedge_error *error)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed != 0) {
         return kedge_fail(error, KEDGE_NO_MEMORY, "thread-failed",
-                          "the worker thread could not be started");
+                          "the worker thread could not be started: %s", strerror(failed));
     }
     db->thread_runs = true;
     return KEDGE_OK;

@@ -35,7 +35,7 @@ static kedge_status add_own(kedge_entries *entries, const kedge_wire_replay_entr
         size_t count = entries->as.outcomes.count;
         if (count > 0 && entries->as.outcomes.rows[count - 1].id >= mutation->id)
             return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
-                              "mutation %lld of this client is not behind those before it",
+                              "mutation %lld of this client follows one of the same or a higher id",
                               (long long)mutation->id);
         memcpy(outcome.digest, mutation->digest, sizeof outcome.digest);
         kedge_status status = kedge_wire_outcomes_add(&entries->as.outcomes, &outcome, error);

@@ -32,8 +32,9 @@ static kedge_status declare_work(kedge_store *store, void *context, kedge_error 
     if (known && (strcmp(known->collection, index->collection) != 0 ||
                   strcmp(known->paths, index->paths) != 0))
         return kedge_fail(error, KEDGE_CONFLICT, "index-exists",
-                          "the index %s is of %s and has other paths; drop it first", index->name,
-                          known->collection);
+                          "drop the index %s first, or take another name: it is of the collection"
+                          " %s with the paths %s",
+                          index->name, known->collection, known->paths);
     if (!known && work->declared.count == KEDGE_LIMIT_INDEXES)
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-indexes",
                           "the database has %d indexes; more are not allowed", KEDGE_LIMIT_INDEXES);

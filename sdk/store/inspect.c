@@ -22,6 +22,13 @@ static bool join(const kedge_inspect *inspect, const char *name, char out[KEDGE_
     return size > 0 && size < KEDGE_STORE_PATH_BYTES;
 }
 
+static kedge_status fail_path(const char *path, kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long",
+                      "the path of the folder has %zu bytes; with a file's name it may have %d",
+                      strlen(path), KEDGE_STORE_PATH_BYTES - 1);
+}
+
 static int64_t size_of(const kedge_inspect *inspect, const char *name)
 {
     char path[KEDGE_STORE_PATH_BYTES];
@@ -63,7 +70,7 @@ static kedge_status check_kind(kedge_store_db *db, const kedge_schema *schema, k
 {
     int64_t application = 0;
     int64_t layout = 0;
-    int present = schema->layouts[schema->layout_count - 1].number;
+    int present = kedge_schema_newest(schema);
     kedge_status status = kedge_store_db_number(db, "PRAGMA application_id", &application, error);
     if (status == KEDGE_OK)
         status = kedge_store_db_number(db, "PRAGMA user_version", &layout, error);
@@ -86,8 +93,7 @@ static kedge_status open_file(kedge_inspect *inspect, kedge_store_db *db, const 
                               const kedge_schema *schema, kedge_error *error)
 {
     char path[KEDGE_STORE_PATH_BYTES];
-    if (!join(inspect, name, path))
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long", "the path is too long");
+    if (!join(inspect, name, path)) return fail_path(inspect->path, error);
     kedge_status status = access(inspect->path, W_OK) == 0
                               ? open_as(db, path, name, SQLITE_OPEN_READONLY, error)
                               : open_unwritable(inspect, db, name, path, error);
@@ -105,7 +111,7 @@ kedge_status kedge_inspect_open(const kedge_environment *environment, const char
     int size = snprintf(made->path, sizeof made->path, "%s", path);
     kedge_status status = KEDGE_OK;
     if (size >= (int)sizeof made->path)
-        status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long", "the path is too long");
+        status = fail_path(path, error);
     else if (size_of(made, "outbox.db") < 0)
         status = kedge_fail(error, KEDGE_NOT_FOUND, "outbox-missing", "there is no outbox.db in %s",
                             path);

@@ -90,7 +90,7 @@ kedge_status kedge_schema_bring_up(kedge_store_db *db, const kedge_schema *schem
     KEDGE_ASSERT(layout < kedge_schema_newest(schema));
     if (layout < schema->layouts[0].number)
         return kedge_fail(error, KEDGE_INTERNAL, "layout-unknown",
-                          "%s has the layout %lld, from which no way leads on", db->name,
+                          "%s has layout %lld, which this Kedge cannot upgrade", db->name,
                           (long long)layout);
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = take_steps(db, schema, layout, error);

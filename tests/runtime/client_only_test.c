@@ -324,6 +324,9 @@ static void test_a_build_without_the_mutator_shows_the_conflict(void **state)
     assert_int_equal(kedge_rejected_resubmit(at->dbs[0], sequence, &sequence, &error), KEDGE_OK);
     assert_int_equal(wait_for(at->dbs[0], sequence), KEDGE_OUTCOME_APPLIED);
     assert_string_equal(item(at->dbs[0], "shelves", "7"), "{\"count\":1,\"label\":\"oak\"}");
+    kedge_stats stats = KEDGE_STATS_INIT;
+    assert_int_equal(kedge_get_stats(at->dbs[0], &stats, NULL), KEDGE_OK);
+    assert_int_equal(stats.edits, 1);
 }
 
 int main(int argc, char **argv)

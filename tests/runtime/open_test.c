@@ -71,6 +71,14 @@ static void test_a_log_level_that_is_none_is_refused(void **state)
     refuses(options, KEDGE_INVALID_ARGUMENT, "log-level-invalid", "4");
 }
 
+static void test_a_server_wait_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    kedge_options options = client_options(folder, NULL);
+    options.server_wait_ms = -2;
+    refuses(options, KEDGE_INVALID_ARGUMENT, "server-wait-invalid", "-2");
+}
+
 static void test_a_certificate_file_that_cannot_be_read_is_refused(void **state)
 {
     (void)state;
@@ -317,6 +325,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(test_options_of_another_version_are_refused),
         FOLDER_TEST(test_a_log_level_that_is_none_is_refused),
+        FOLDER_TEST(test_a_server_wait_that_is_none_is_refused),
         FOLDER_TEST(test_a_certificate_file_that_cannot_be_read_is_refused),
         FOLDER_TEST(test_a_missing_option_is_named),
         FOLDER_TEST(test_a_bad_name_is_refused),
