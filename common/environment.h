@@ -17,7 +17,7 @@ typedef struct kedge_environment {
     void *context;
 } kedge_environment;
 
-/* The system's clocks, OpenSSL's random generator, and `allocator` (NULL: the default one). */
+/* The system's clocks and its random generator, and `allocator` (NULL: the default one). */
 kedge_environment kedge_environment_system(const kedge_allocator *allocator);
 
 uint64_t kedge_random_u64(const kedge_environment *environment);

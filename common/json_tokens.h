@@ -1,7 +1,7 @@
 /* The tokens of JSON: white space, strings, numbers, keys. Shared by the files of the JSON code and
  * private to this folder. */
-#ifndef KEDGE_COMMON_JSON_INTERNAL_H
-#define KEDGE_COMMON_JSON_INTERNAL_H
+#ifndef KEDGE_COMMON_JSON_TOKENS_H
+#define KEDGE_COMMON_JSON_TOKENS_H
 
 #include "common/json.h"
 

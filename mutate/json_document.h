@@ -1,9 +1,9 @@
 /* A canonical JSON document that is changed at the places that pointers lead to.
  *
- * Its value is a rope, so that a change costs the pieces on its way. What counts towards `cost_max`
- * is the work of one who holds the text: who goes into a container for the first time reads all of
- * its text and holds all of its children. The count depends on the document and the changes alone,
- * not on the machine, nor on what pieces the rope has. */
+ * Its value is a rope, so that a change costs the pieces on its way. But `cost_max` bounds the work
+ * of a plain implementation, which holds the text: one that goes into a container for the first
+ * time reads all of its text and holds all of its children. So the cost depends on the document and
+ * the changes alone, not on the machine, nor on what pieces the rope has. */
 #ifndef KEDGE_MUTATE_JSON_DOCUMENT_H
 #define KEDGE_MUTATE_JSON_DOCUMENT_H
 

@@ -118,7 +118,7 @@ kedge_json_rope *kedge_json_rope_share(kedge_json_rope *rope)
 }
 
 /* Recurses as deep as containers are opened, times the height of a tree: at most twice
- * KEDGE_LIMIT_JSON_DEPTH (json_rope_change.c) times some five. */
+ * KEDGE_LIMIT_JSON_DEPTH (json_rope_place.c) times some five. */
 void kedge_json_rope_release(const kedge_allocator *allocator, kedge_json_rope *rope)
 {
     if (rope == NULL || --rope->references > 0) return;

@@ -24,7 +24,8 @@ kedge_overlay_node *kedge_overlay_tree_first(kedge_overlay_node *root);
 /* The first node behind the key, or NULL. */
 kedge_overlay_node *kedge_overlay_tree_after(kedge_overlay_node *root, kedge_bytes collection,
                                              kedge_bytes id);
-/* Both return the new root. The node's key must not be in the tree yet; must be in it. */
+/* Both return the new root. A node to insert must have a key that is not in the tree yet; one to
+ * remove must be in the tree. */
 kedge_overlay_node *kedge_overlay_tree_insert(kedge_overlay_node *root, kedge_overlay_node *node);
 kedge_overlay_node *kedge_overlay_tree_remove(kedge_overlay_node *root, kedge_overlay_node *node);
 

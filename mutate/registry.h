@@ -29,12 +29,13 @@ bool kedge_registry_is_client_only(const kedge_registry *registry, kedge_bytes n
                                    kedge_bytes args);
 /* Whether the mutation needs a mutator that is unknown, or has an older version here: its own, of
  * `version`, or that of a part of a batch. `*lack` is the first such one, without args. `args` are
- * canonical; what is no batch's needs nothing more. */
+ * canonical; they are read for a batch alone. */
 bool kedge_registry_lacks(const kedge_registry *registry, kedge_bytes name, int64_t version,
                           kedge_bytes args, kedge_batch_part *lack);
-/* No built-in mutator may be pushed from now on but kedge.noop, which takes the place of a mutation
- * that was cancelled; then, that one may be after all. False: there is no such built-in one. */
+/* From now on no built-in mutator may be pushed but kedge.noop, which takes the place of a mutation
+ * that was cancelled. */
 void kedge_registry_forbid_builtins(kedge_registry *registry);
+/* Then allows one of them. False: there is no built-in mutator of this name. */
 bool kedge_registry_allow_builtin(kedge_registry *registry, kedge_bytes name);
 /* The name of the first mutator that the mutation needs and that may not be pushed: its own, or
  * that of a part of a batch. NULL: none. `args` are canonical. */

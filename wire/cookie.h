@@ -23,7 +23,7 @@ typedef struct kedge_wire_cookie {
     char lineage[KEDGE_WIRE_LINEAGE_SIZE];
 } kedge_wire_cookie;
 
-/* Of a version that the order is the number of. An empty lineage: null. */
+/* The cookie of a version, whose number is the order. With an empty lineage it is null. */
 kedge_wire_cookie kedge_wire_cookie_of(int64_t version, const char *lineage);
 /* null or one that is OURS. */
 void kedge_wire_cookie_write(kedge_json_writer *writer, const kedge_wire_cookie *cookie);

@@ -30,7 +30,7 @@
 #define KEDGE_ASSUME_NONNULL_END
 #endif
 
-#if defined(__MINGW32__) /* where printf means that of an old C library of Windows */
+#if defined(__MINGW32__) /* where format(printf) means that of Windows' old C library */
 #define KEDGE_PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
 #elif defined(__GNUC__)
 #define KEDGE_PRINTF(text, first) __attribute__((format(printf, text, first)))

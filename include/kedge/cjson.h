@@ -68,7 +68,8 @@ inline kedge_json_mutator kedge_json_mutator_of = {function, nullptr};
 
 /* ---- items ---- */
 
-/* Reads an item. The caller owns `*value` and must free it with cJSON_Delete. KEDGE_NOT_FOUND. */
+/* Reads an item as a tree. The caller owns `*value` and must free it with cJSON_Delete.
+ * KEDGE_NOT_FOUND when there is none. */
 KEDGE_API kedge_status kedge_tx_get_json(kedge_tx *tx, const char *collection,
                                          const char *KEDGE_NULLABLE id, cJSON **value,
                                          kedge_error *KEDGE_NULLABLE error);
@@ -114,8 +115,9 @@ KEDGE_API kedge_status kedge_tx_call_json(kedge_tx *tx, const char *name,
 /* The member's text, borrowed; NULL when it is missing or has another type. */
 KEDGE_API const char *KEDGE_NULLABLE kedge_member_text(const cJSON *KEDGE_NULLABLE object,
                                                        const char *member);
-/* KEDGE_INVALID_ARGUMENT "args-invalid" when the member is missing or has another type, or (of an
- * integer) is not whole or above 2^53 - 1. `*value` is unchanged then. */
+/* Read a member of an object into `*value`. KEDGE_INVALID_ARGUMENT "args-invalid" when the member
+ * is missing or has another type, or is to be an integer and is not whole or beyond 2^53 - 1 or
+ * -(2^53 - 1). `*value` is unchanged then. */
 KEDGE_API kedge_status kedge_member_integer(const cJSON *KEDGE_NULLABLE object, const char *member,
                                             int64_t *value, kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_member_number(const cJSON *KEDGE_NULLABLE object, const char *member,

@@ -39,7 +39,8 @@ typedef struct kedge_options {
     uint32_t version;
     uint32_t size;
     /* The folder; made when absent (its parent must exist). Required. Give each database a folder
-     * of its own: files of others in it are left alone, but nothing keeps them apart. */
+     * of its own: Kedge leaves other files in it alone, but cannot keep other programs from its
+     * own. */
     const char *KEDGE_NULLABLE path;
     /* The server, for example "https://sync.example.com" or "http://127.0.0.1:7420"; a path
      * is kept as a prefix. NULL: a database that never syncs until reopened with one. */
@@ -98,7 +99,7 @@ typedef struct kedge_options {
     const kedge_mutator *KEDGE_NULLABLE client_mutators;
     size_t client_mutator_count;
     /* The version of what this release of the app writes into items and args, such as "3" or "2.1":
-     * 1 to 64 of A-Z a-z 0-9 _ . -, and the first is none of . and -. Each push and each pull names
+     * 1 to 64 of A-Z a-z 0-9 _ . -, but not . or - as the first. Each push and each pull names
      * it to the server as `schemaVersion`. It is that of the release that sends, also for edits
      * that an older release made. NULL: none. */
     const char *KEDGE_NULLABLE schema_version;

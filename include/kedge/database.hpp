@@ -307,7 +307,7 @@ class database
                             [&] { return made; });
     }
 
-    /* What a function gives in its last output but one, the error. */
+    /* What a function gives in its last output before the error. */
     template <class Made, class Function, class... Arguments>
     result<Made> make(Function function, Arguments... arguments) const
     {

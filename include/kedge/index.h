@@ -38,9 +38,9 @@ KEDGE_BEGIN_DECLS
  * made of A-Z a-z 0-9 _ - and of characters beyond ASCII. With several paths, a query uses the
  * index for an equality on each of the first ones and a comparison or order on the next. All
  * parameters are copied. Any thread.
- * Errors: KEDGE_INVALID_ARGUMENT for a name or path that is none; KEDGE_LIMIT_EXCEEDED for too many
- * paths, too long a path or name, and the 33rd index; KEDGE_CONFLICT when the name is that of an
- * index with another collection or other paths: drop it first; KEDGE_DISK_FULL, KEDGE_IO,
+ * Errors: KEDGE_INVALID_ARGUMENT for a name or path of another form; KEDGE_LIMIT_EXCEEDED for too
+ * many paths, too long a path or name, and the 33rd index; KEDGE_CONFLICT when the name is that of
+ * an index with another collection or other paths: drop it first; KEDGE_DISK_FULL, KEDGE_IO,
  * KEDGE_NO_MEMORY; KEDGE_CORRUPT as for kedge_mutate. When it fails, nothing is declared. After
  * KEDGE_IO the index may still be declared when the folder is opened again. */
 KEDGE_API kedge_status kedge_index(kedge_db *db, const char *name, const char *collection,

@@ -72,8 +72,8 @@ KEDGE_API void kedge_scan_close(kedge_scan *KEDGE_NULLABLE scan);
 /* A read-only query in SQLite's SQL. Each collection is a view with the collection's name and the
  * columns `id` and `value` (JSON text; read members with value ->> 'member'); one without items has
  * an empty view. A name that is no plain word of SQL stands in quotes: "todo.items", "order". SQL
- * does not tell upper from lower case. Where two collections differ in nothing else, a query can
- * name only one of them, as its name is written. The view `kedge_items` (collection, id, value) has
+ * does not tell upper from lower case: of collections whose names differ in case alone a query can
+ * read only one, whose name it writes as it is. The view `kedge_items` (collection, id, value) has
  * the items of all collections. A query can read these views and nothing else, and it cannot write.
  * A row for which SQLite needs more than 1,000,000,000 steps (some ten seconds) ends the query with
  * KEDGE_LIMIT_EXCEEDED.
@@ -91,7 +91,8 @@ KEDGE_API kedge_status kedge_query_open(kedge_db *db, const char *sql, size_t sq
                                         kedge_error *KEDGE_NULLABLE error);
 /* Steps to the first row, then to the next. Returns KEDGE_DONE when there are no more. */
 KEDGE_API kedge_status kedge_query_next(kedge_query *query, kedge_error *KEDGE_NULLABLE error);
-/* The columns of the result, counted from 0. Names are borrowed until kedge_query_close. */
+/* The columns of the result, counted from 0. A name is borrowed until kedge_query_close; "" for a
+ * column that there is not. */
 KEDGE_API int32_t kedge_query_column_count(const kedge_query *query);
 KEDGE_API const char *kedge_query_column_name(const kedge_query *query, int32_t column);
 

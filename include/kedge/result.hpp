@@ -143,7 +143,7 @@ template <class T> class [[nodiscard]] result
         return ok();
     }
 
-    /* There must be one: see ok(). */
+    /* The value. Call it only when there is one: see ok(). */
     T &operator*()
     {
         return *std::get_if<T>(&of_);
@@ -161,7 +161,7 @@ template <class T> class [[nodiscard]] result
         return std::get_if<T>(&of_);
     }
 
-    /* With the status KEDGE_OK when there is a value. */
+    /* The error; one with the status KEDGE_OK when there is a value. */
     kedge::error error() const
     {
         const auto *failed = std::get_if<kedge::error>(&of_);

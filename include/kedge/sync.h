@@ -178,6 +178,7 @@ KEDGE_API kedge_status kedge_pending_open(kedge_db *db, kedge_mutation_list **li
                                           kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_rejected_open(kedge_db *db, kedge_mutation_list **list,
                                            kedge_error *KEDGE_NULLABLE error);
+/* Fills `mutation` with the next edit. Returns KEDGE_DONE when there are no more. */
 KEDGE_API kedge_status kedge_mutation_list_next(kedge_mutation_list *list, kedge_mutation *mutation,
                                                 kedge_error *KEDGE_NULLABLE error);
 KEDGE_API void kedge_mutation_list_close(kedge_mutation_list *KEDGE_NULLABLE list);

@@ -9,10 +9,10 @@
  * A group of edits records what they replaced: the smallest places at which an item differs, so
  * that members of it which others change do not stand in the way. An undo is a new edit, the
  * built-in kedge.restore: it puts the old value back at each place that still has what the group
- * wrote. Where somebody has changed it since, their value stays. A text that kedge_text_edit edited
- * goes back around the edits of others; what kedge.increment added is subtracted. So an undo works
- * while the group is pending and after it was decided, offline and online, and is itself pending
- * until the server decides it.
+ * wrote. Where somebody has changed it since, their value stays. In a text that kedge_text_edit
+ * edited, the edits of others stay and the group's own are taken back; what kedge.increment added
+ * is subtracted. So an undo works while the group is pending and after it was decided, offline and
+ * online, and is itself pending until the server decides it.
  *
  * Groups are kept in memory, of this database handle alone, until it is closed: the newest
  * KEDGE_LIMIT_UNDO_GROUPS for undo and as many for redo, and at most KEDGE_LIMIT_UNDO_BYTES of

@@ -21,11 +21,11 @@
 #define KEDGE_CORE_BACKOFF_FLOOR_MS   25  /* but at least this, so that no loop becomes hot */
 #define KEDGE_CORE_BACKOFF_MAX_MS     60000
 #define KEDGE_CORE_RETRY_AFTER_MAX_MS 600000 /* a longer Retry-After is cut to this */
-/* how often a sync of the app may end a backoff early */
+/* a sync of the app may end a backoff early once in this time */
 #define KEDGE_CORE_ASK_MS              1000
 #define KEDGE_CORE_REQUEST_DEADLINE_MS KEDGE_LIMIT_REQUEST_DEADLINE_MS
 #define KEDGE_CORE_UPLOAD_REQUESTS     3
-/* after a deadline without an end from the transport */
+/* after a request's deadline, until the core itself gives up a request that did not end */
 #define KEDGE_CORE_GUARD_MS 1000
 /* What was pushed and is not covered is pushed again after STALL_MS, and after ever longer times,
  * up to STALL_MAX_MS, while nothing is covered. */
@@ -40,7 +40,7 @@
 #define KEDGE_CORE_PUSH_COUNT_MAX    1000
 #define KEDGE_CORE_PUSH_BYTES_MAX    1048576
 #define KEDGE_CORE_PUSH_BYTES_MIN    1024
-/* identity refusals without a cause that pulls find, before a rotation */
+/* so many refusals of the client id in a row, whose cause no pull finds, lead to a rotation */
 #define KEDGE_CORE_IDENTITY_MAX 3
 /* Two rotations may happen within MIN; each further one waits twice as long as the one before, up
  * to MAX. A time of CALM without a rotation resets this. */

@@ -45,7 +45,7 @@ bool kedge_core_rotation_waits(const kedge_core *core);
 int64_t kedge_core_after(const kedge_core *core, int64_t delay_ms);
 /* A random number in 0..bound. */
 int64_t kedge_core_draw(kedge_core *core, int64_t bound);
-/* It is `now_ms`. */
+/* Sets the core's clock. When it jumped back, all times that the core keeps jump with it. */
 void kedge_core_take_time(kedge_core *core, int64_t now_ms);
 /* How long pushed mutations may stay uncovered before they are pushed again. */
 int64_t kedge_core_stall_delay(const kedge_core *core);
@@ -80,7 +80,8 @@ void kedge_channel_ask(kedge_core *core, kedge_core_channel *channel);
 void kedge_core_cancel_requests(kedge_core *core, kedge_core_actions *actions);
 /* Stops until ONLINE or a token, and gives up running requests. */
 void kedge_core_stop(kedge_core *core, kedge_core_actions *actions);
-/* A request of `channel` failed in a way that has nothing to do with what it asked. */
+/* A request of `channel` failed as any request can: the network, the token, a server that refuses
+ * or is busy. */
 void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
                                const kedge_request_result *result, kedge_core_actions *actions);
 /* A round of the pull has ended without progress: there is another one. */

@@ -119,7 +119,7 @@ static void done(kedge_core *core, kedge_pull_step step)
     }
 }
 
-/* The round goes on with what the server has behind that. */
+/* Applied, and the server has further entries: the round goes on with these. */
 static void more_entries(kedge_core *core)
 {
     KEDGE_ASSERT(core->step == KEDGE_STEP_APPLY);
@@ -128,7 +128,7 @@ static void more_entries(kedge_core *core)
     core->step = KEDGE_STEP_PULL;
 }
 
-/* Pushes go on, and the stream stays. */
+/* The app must be updated before it can pull. Meanwhile pushes go on, and the stream stays. */
 static void block(kedge_core *core, const kedge_error *error)
 {
     KEDGE_ASSERT(core->step == KEDGE_STEP_APPLY && error->status != KEDGE_OK);

@@ -85,8 +85,9 @@ static void halve(kedge_core *core)
                                     : KEDGE_CORE_PUSH_BYTES_MIN;
 }
 
-/* The server has read a part of it, or nothing. A push of one mutation cannot be made any shorter:
- * it is uploaded. When the server does not take that either it is a failure. */
+/* The server has taken only a part of the push, or nothing: the next one is half as long. A push of
+ * one mutation cannot be made any shorter: it is uploaded. When the server does not take that
+ * either, the push has failed. */
 static void shorten(kedge_core *core, const kedge_core_event *event)
 {
     const kedge_request_result *result = &event->push_ended.result;

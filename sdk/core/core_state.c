@@ -87,7 +87,7 @@ bool kedge_core_stream_is_wanted(const kedge_core *core)
 
 /* ---- rotation ---- */
 
-/* Only its wait delays it. */
+/* True also while the rotation is delayed by its wait: see kedge_core_rotation_waits. */
 static bool rotation_is_wanted(const kedge_core *core)
 {
     return core->rotation_held || core->step == KEDGE_STEP_RETIRE;

@@ -22,7 +22,7 @@ void kedge_core_stream_went_down(kedge_core *core, const kedge_error *error)
     }
     core->stream_up = false;
     kedge_channel_fail(core, &core->stream, 0);
-    /* A pull that ended set the next one: from here on it comes. */
+    /* The last pull has set when the next one comes. Without a stream that time counts again. */
     KEDGE_ASSERT(core->next_pull_ms <= kedge_core_after(core, KEDGE_CORE_PULL_INTERVAL_MS));
     /* An idle client learns from the stream that its token has expired: a pull asks for another. It
      * learns from the stream alone that the server is gone: the pull fails, and the app is told. */

@@ -1,7 +1,8 @@
-/* Waits of kedge_sync: over when all that was pending at the call is covered and a pull begun after
- * the call has ended; or when nothing can be sent any more, or not before the wait for another
- * client id is over; or when the server has no such project, or cannot run a mutation yet. Another
- * failed request does not end them. */
+/* When the wait of a kedge_sync ends. It succeeds when all that was pending at the call is covered
+ * and a pull that began after the call has ended. It fails when nothing can be sent any more, or
+ * not before the wait for another client id is over, when the server has no such project or cannot
+ * run a mutation yet, and when the app must be updated before it can pull. A request that fails for
+ * another reason does not end it. */
 #include "common/assert.h"
 #include "common/error.h"
 #include "sdk/core/core_internal.h"

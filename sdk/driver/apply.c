@@ -72,7 +72,8 @@ static void heal_damage(kedge_driver *driver, const kedge_wire_pull_response *pu
     kedge_buffer_free(&key);
 }
 
-/* Of a log project: whether there is more behind what was applied, and what its hash told. */
+/* Of a log project: whether the state agrees with the server's hash, and whether the server has
+ * entries behind those that were applied. */
 static void take_log(kedge_driver *driver, kedge_core_event *event)
 {
     const kedge_wire_pull_response *pull = &driver->held.pull;

@@ -1,4 +1,4 @@
-/* See driver_damage.h. */
+/* See damage.h. */
 #include "sdk/driver/damage.h"
 
 #include "common/checksum.h"
@@ -9,7 +9,8 @@
 
 #define KEYS_SHOWN_BYTES 160
 
-/* Two halves: what is taken for another key would count as whole. */
+/* 64 bits, of two checksums: two keys with the same checksum would count as one lost item, and the
+ * repair of one would hide the loss of the other. */
 static uint64_t checksum_of(kedge_bytes key)
 {
     kedge_checksum high = kedge_checksum_begin(0), low = kedge_checksum_begin(1);

@@ -6,15 +6,16 @@
 
 #include <kedge/limits.h>
 
-/* So many are known by a checksum of their wire keys, and so many of these by their names; of the
- * others only the number is, as of those that the server does not name. */
 #define KEDGE_DRIVER_DAMAGED_MAX   1024
 #define KEDGE_DRIVER_DAMAGED_NAMES 16
 #define KEDGE_DRIVER_KEY_SIZE      (KEDGE_LIMIT_NAME_BYTES + 1 + KEDGE_LIMIT_ITEM_ID_BYTES + 1)
 
+/* The first lost items are known by checksums of their wire keys, and the first of these also by
+ * the keys themselves, for the message. Of the others only the number is known, as of those that
+ * the server does not name. */
 typedef struct kedge_driver_damage {
     size_t count;
-    uint64_t keys[KEDGE_DRIVER_DAMAGED_MAX];
+    uint64_t keys[KEDGE_DRIVER_DAMAGED_MAX]; /* checksums */
     size_t name_count;
     char names[KEDGE_DRIVER_DAMAGED_NAMES][KEDGE_DRIVER_KEY_SIZE];
     int64_t others;

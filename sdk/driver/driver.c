@@ -89,7 +89,7 @@ static void arm_check(kedge_driver *driver, int64_t delay_ms)
     arm(driver);
 }
 
-/* Once an opening and once a resync. */
+/* The cache is checked once after it was opened and once after each resync. */
 static void plan_check(kedge_driver *driver)
 {
     if (driver->check_timer_ms != KEDGE_DRIVER_NEVER) return;

@@ -116,8 +116,8 @@ kedge_request_result *kedge_driver_result(kedge_core_event *event);
 void kedge_driver_read_response(kedge_driver *driver, kedge_request_kind kind,
                                 const kedge_driver_response *response, kedge_core_event *event);
 
-/* body.c: what to ask for of the next body that is lacking, and a response to that. Nothing
- * is left to ask for when the body is whole. */
+/* body.c: the Range header for the next part of the body that is being fetched, and the response to
+ * it. */
 kedge_status kedge_driver_build_body_range(const kedge_driver_held *held, kedge_buffer *range,
                                            kedge_error *error);
 kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_response *response,
@@ -140,7 +140,8 @@ void kedge_driver_held_free_parts(kedge_driver_held *held);
 kedge_wire_patch *kedge_driver_held_patch(kedge_driver_held *held);
 kedge_wire_patch_operation *kedge_driver_held_next_body(kedge_driver_held *held);
 kedge_wire_outcomes *kedge_driver_held_outcomes(kedge_driver_held *held);
-/* A pull or page whose bodies are within the bound, be it by paging. */
+/* Hold the bodies of a response to KEDGE_DRIVER_BODIES_MAX: a pull with larger ones becomes a
+ * snapshot, which is fetched in pages, and a page ends before the first body that goes beyond. */
 void kedge_driver_bound_pull(kedge_wire_pull_response *pull);
 kedge_status kedge_driver_bound_page(kedge_wire_page_response *page, kedge_error *error);
 /* Outcomes of ids that this copy has not used yet, and will not use soon, are ignored: a list that

@@ -1,11 +1,12 @@
 /* A push that is larger than the server's front end can receive: three requests in a row.
  *
- *   POST push/upload  the SHA-256 and the size of the push as gzip: the response has a URL PUT
- *   {url}         the gzip, to the store of the server's blobs; neither our token nor our
- *                     headers are its business
+ *   POST push/upload  the SHA-256 and the size of the push as gzip; the response has a URL
+ *   PUT {url}         the gzip, to the store of the server's blobs; it goes without our token and
+ *                     our headers
  *   POST push         the SHA-256; the response is that of a push
  *
- * To the core it is one push. Whatever fails, it begins again with the first of them. */
+ * To the core the three are one push. When one of them fails, the push begins again with the
+ * first. */
 #include "wire/upload.h"
 #include "common/assert.h"
 #include "common/error.h"

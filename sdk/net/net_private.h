@@ -43,8 +43,8 @@ kedge_status kedge_net_open_stream(void *context, const char *path, const char *
 void kedge_net_close_stream(void *context);
 
 /* ---- parts.c ---- */
-/* What an undecoded response says, into `given`. A part stays as it came; all else is
- * decoded, into `plain` where it is gzip, of which `size_max` bytes are allowed. */
+/* Fills `given` from an undecoded response. A part (status 206) stays as it came. Any other body is
+ * decoded: one that is gzip into `plain`, where it may have `size_max` bytes. */
 kedge_status kedge_net_take_undecoded(const kedge_http_response *response, size_t size_max,
                                       kedge_buffer *plain, kedge_driver_response *given,
                                       kedge_error *error);

@@ -4,6 +4,17 @@
 #include "sdk/net/coding.h"
 #include "wire/address.h"
 
+static void append_url(const kedge_net *net, const char *path, kedge_buffer *url)
+{
+    kedge_buffer_append_bytes(url, kedge_buffer_bytes(&net->base));
+    kedge_buffer_append_text(url, path);
+    /* The project itself has no slash at its end. */
+    if (path[0] == '\0' && url->size > 0) {
+        kedge_buffer_truncate(url, url->size - 1);
+        kedge_buffer_append_text(url, "");
+    }
+}
+
 kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const char *path,
                             const char *accept, const char *token, kedge_http_call **call,
                             kedge_error *error)
@@ -23,13 +34,7 @@ kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const c
     }
     headers[count++] = (kedge_http_header){"Accept", accept};
 
-    kedge_buffer_append_bytes(&url, kedge_buffer_bytes(&net->base));
-    kedge_buffer_append_text(&url, path);
-    /* The project itself has no slash at its end. */
-    if (path[0] == '\0' && url.size > 0) {
-        kedge_buffer_truncate(&url, url.size - 1);
-        kedge_buffer_append_text(&url, "");
-    }
+    append_url(net, path, &url);
     if (token != NULL) {
         kedge_buffer_append_text(&bearer, "Bearer ");
         kedge_buffer_append_text(&bearer, token);

@@ -1,5 +1,5 @@
-/* Which threads run a callback of this database now: closing waits for them, so that such a thread
- * cannot close it. */
+/* Which threads are in a callback of this database now. Closing the database waits until none is: a
+ * thread that is in one itself must not close it. */
 #ifndef KEDGE_SDK_RUNTIME_CALLBACKS_H
 #define KEDGE_SDK_RUNTIME_CALLBACKS_H
 

@@ -32,8 +32,8 @@ static bool begin_run(kedge_due_watch *watch)
     return runs;
 }
 
-/* What has become due while it ran is told in the next round. At a dispatcher nothing else may
- * cause one. */
+/* What has become due during the run is told in the next round. With a dispatcher the run is
+ * outside of the rounds, so that the next one must be woken. */
 static void end_run(kedge_due_watch *watch, bool told)
 {
     kedge_due_watches *watches = watch->watches;

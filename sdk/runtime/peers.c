@@ -44,6 +44,8 @@ static bool lock(const kedge_peers *peers, int place, short type)
     return result == 0;
 }
 
+/* Reads the record; one that is not there or is damaged counts as new. True: RECORD is locked,
+ * until write_record or an unlock. False: another process has the lock now. */
 static bool read_record(const kedge_peers *peers, record *now)
 {
     if (!lock(peers, RECORD, F_WRLCK)) return false;
@@ -54,6 +56,7 @@ static bool read_record(const kedge_peers *peers, record *now)
     return true;
 }
 
+/* Writes the record, and unlocks RECORD, also when the write failed. */
 static bool write_record(const kedge_peers *peers, const record *now)
 {
     ssize_t size = pwrite(peers->file, now, sizeof *now, 0);

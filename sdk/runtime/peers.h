@@ -2,8 +2,7 @@
  * other.
  *
  * All of it goes through one file, `leader.lock`: three bytes that are locked (open file
- * description locks, which end with the process, whatever kills it), and a record of three
- * counters.
+ * description locks, which end with the process, whatever kills it), and a record.
  *
  *     lock LEAD      exclusive: the process that syncs
  *     lock PRESENT   shared: held by every process; one that cannot take it alone has company
@@ -12,8 +11,9 @@
  *     record         magic, changes, sync_wanted, sync_done, sync_status: 8 bytes each, host order
  *
  * `changes` rises with each commit that others should look at. `sync_wanted` rises when a
- * follower's app waits for a sync; the leader sets `sync_done` and `sync_status` at its end. These
- * are counters and not times, so values that a crash left in the file do no harm.
+ * follower's app waits for a sync; the leader sets `sync_done` and `sync_status` at its end.
+ * `changes`, `sync_wanted` and `sync_done` are counters and not times, so values that a crash left
+ * in the file do no harm.
  *
  * A write to the file wakes the others by inotify; where that is not to be had they look every
  * KEDGE_PEERS_TICK_MS. With no other process there is nothing to write and no tick. Used by the

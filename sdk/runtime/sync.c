@@ -13,7 +13,7 @@ static void add_connection(kedge_db *db, const kedge_store_position *position, b
     status->connection = refused ? KEDGE_STOPPED : db->shared.connection;
     status->last_error = refused ? *refusal : db->shared.last_error;
     pthread_mutex_unlock(&db->lock);
-    /* Whatever the server sends, it cannot be stored. */
+    /* Above other errors: while the cache cannot be written, nothing from the server is stored. */
     if (position->stale) (void)kedge_store_cache_error(db->store, &status->last_error);
 }
 

@@ -11,9 +11,9 @@ kedge_driver_host kedge_worker_host(kedge_db *db);
 
 /* Starts the worker; in its thread all signals are blocked. */
 kedge_status kedge_worker_start(kedge_db *db, kedge_error *error);
-/* End it: the first ends the rounds, and waiting threads with KEDGE_CANCELLED; the second waits
- * until the worker thread and the waiting threads have left. In between, kedge_worker_end is called
- * where there is no worker thread. */
+/* End the worker. kedge_worker_stop ends the rounds, and ends waiting threads with KEDGE_CANCELLED;
+ * kedge_worker_join waits until the worker thread and the waiting threads have left. Between the
+ * two, kedge_worker_end is called where there is no worker thread. */
 void kedge_worker_stop(kedge_db *db);
 void kedge_worker_join(kedge_db *db);
 

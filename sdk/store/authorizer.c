@@ -2,9 +2,9 @@
  * effects.
  *
  * SQLite asks before it compiles each access. A table of the cache may be read only from within one
- * of our views; SQLite then names that view. It names a common table expression likewise, so
- * `item`, and nothing but it, can be read from within one too: no more than kedge_items and the
- * project record. */
+ * of our views, which SQLite then names. It names a common table expression likewise, so SQL can
+ * read `item`, but no other table, from within one of its own: that shows it no more than
+ * kedge_items and the project record. */
 #include "sdk/store/query_reads.h"
 #include "sdk/store/store_internal.h"
 

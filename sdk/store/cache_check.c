@@ -1,8 +1,7 @@
 /* Checks the whole cache in the background: the order of the keys, every checksum, the totals, and
- * then the declared indexes (index_check.c). The
- * check finds damage that reads of single rows cannot find: missing rows, swapped pages, and old
- * pages that the disk brought back. It reads one snapshot in slices, so that no call takes long.
- * Writers do not wait for it. */
+ * then the declared indexes (index_check.c). The check finds damage that reads of single rows
+ * cannot find: missing rows, swapped pages, and old pages that the disk brought back. It reads one
+ * snapshot in slices, so that no call takes long. Writers do not wait for it. */
 #include "sdk/store/index_check.h"
 
 #include "common/error.h"

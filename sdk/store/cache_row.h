@@ -8,8 +8,8 @@
 #include "sdk/store/database.h"
 
 /* The kinds of rows. `staged_item` becomes `item` by a rename, so the two share a kind. The
- * checksums on disk include the kind, so a number must never get another meaning. The checksum that
- * a row should have is in statements a piece (pieces.c). */
+ * checksums on disk include the kind, so a number must never get another meaning. For the checksum
+ * that a row should have, statements have a piece: {item#} (pieces.c). */
 #define KEDGE_ROW_ITEM           101
 #define KEDGE_ROW_BASE           102
 #define KEDGE_ROW_CACHE_META     103
@@ -33,7 +33,7 @@ bool kedge_row_total_equal(const kedge_row_total *a, const kedge_row_total *b);
 
 /* The part of the checksum that all rows of one collection have in common. */
 kedge_checksum kedge_row_begin(int64_t kind, kedge_bytes collection);
-/* `value` NULL: none, in `base`. */
+/* `value` NULL: a row of `base` without a value. */
 int64_t kedge_row_checksum(kedge_checksum begun, kedge_bytes id, const kedge_bytes *value);
 
 /* A row of item, base or staged_item, borrowed until the statement's next step. Each text is
@@ -49,9 +49,9 @@ typedef struct kedge_cache_row {
  * damaged. */
 bool kedge_row_read(kedge_checksum begun, sqlite3_stmt *statement, int first, kedge_cache_row *row);
 
-/* The same for a row of any collection, whose columns begin with `collection`, and for the types of
- * the columns: one bit makes a BLOB of a TEXT, which is read as the same bytes, and is sorted and
- * compared as something else. */
+/* Reads a row of any collection: collection, id, value and checksum, the columns from 0 on. It also
+ * checks that the first three are TEXT. One wrong bit makes a BLOB of a TEXT, which is read as the
+ * same bytes but sorted and compared as something else. */
 bool kedge_row_read_any(int64_t kind, sqlite3_stmt *statement, kedge_bytes *collection,
                         kedge_cache_row *row);
 

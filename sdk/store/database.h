@@ -25,9 +25,9 @@ typedef struct kedge_store_db {
     int wal_pages;       /* after the last commit here */
     int wal_held;        /* pages at the last move, when a reader still needed some; 0: none */
     int written;         /* pages that were written when the transaction began */
-    int64_t runs;        /* statements without rows, and writes of indexes, since it began */
+    int64_t runs;        /* statements without rows, and writes of indexes, since then */
+    int64_t bound_bytes; /* to statements, since then */
     int64_t indexes;     /* of the cache: how many are declared */
-    int64_t bound_bytes; /* … and bytes that were bound */
     bool damaged;        /* SQLite reported damage */
     bool row_damaged;    /* a row is damaged; the others can be read */
     /* begin a transaction only once and do not commit it: it will be rolled back */
@@ -87,10 +87,10 @@ kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_st
  * The bytes must outlive the run. After a failure the statement is NULL. */
 kedge_status kedge_store_db_bind(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
                                  kedge_error *error, const char *types, ...);
-/* And steps to its first row: KEDGE_DONE when there is none. */
+/* Binds a statement likewise, and steps to its first row: KEDGE_DONE when there is none. */
 kedge_status kedge_store_db_find(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
                                  kedge_error *error, const char *types, ...);
-/* Runs, so bound, a statement that returns no rows. */
+/* Binds a statement that returns no rows likewise, and runs it. */
 kedge_status kedge_store_db_change(kedge_store_db *db, const char *sql, kedge_error *error,
                                    const char *types, ...);
 /* Returns KEDGE_OK with a row, and KEDGE_DONE without; the statement is reset unless it has a

@@ -54,16 +54,6 @@ static bool are_steps(kedge_bytes text)
     return true;
 }
 
-static bool is_utf8(kedge_bytes text)
-{
-    for (size_t at = 0; at < text.size;) {
-        size_t size = kedge_utf8_sequence(text.data + at, text.size - at);
-        if (size == 0) return false;
-        at += size;
-    }
-    return true;
-}
-
 static kedge_status check_path(kedge_bytes path, kedge_error *error)
 {
     int shown = (int)(path.size < 64 ? path.size : 64);
@@ -74,7 +64,7 @@ static kedge_status check_path(kedge_bytes path, kedge_error *error)
     bool steps = path.size > 0 && path.data[0] == '$' &&
                  are_steps((kedge_bytes){path.data + 1, path.size - 1});
     bool member = path.size > 0 && member_size(path) == path.size;
-    if ((steps || member) && is_utf8(path)) return KEDGE_OK;
+    if ((steps || member) && kedge_bytes_are_utf8(path)) return KEDGE_OK;
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-path",
                       "\"%.*s\" is no path; allowed are a member as in \"due\", and steps behind $"
                       " as in \"$.address.city\" or \"$.tags[0]\", with members of A-Z a-z 0-9 _ -"

@@ -1,4 +1,4 @@
-/* Edits that may have been decided in front of the cache, on a log project.
+/* Of a log project: edits that an entry may have decided that the cache has passed already.
  *
  * Each replay decides the mutations of an entry, and nobody keeps what it gave for those that were
  * not in the outbox then. So when edits come back into the outbox, nothing tells how an entry that

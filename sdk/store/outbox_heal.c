@@ -9,8 +9,9 @@
  *      stands in the inbox as damaged, with what an orphan in that hole still says
  *   3. orphans are deleted. One that fills no hole was decided already, or is an old row that a
  *      disk has brought back. Rows of earlier clients have no ids here: the server has decided
- * these edits, and the cache shows them with its next pull. Of those that `pending_rows` counts and
- *      that are gone, the inbox tells what an orphan still says; the rest counts as unrecovered
+ *      these edits, and the cache shows them with its next pull. Of those that `pending_rows`
+ *      counts and that are gone, the inbox tells what an orphan still says; the rest counts as
+ *      unrecovered
  *
  * An entry of the inbox keeps its place with what can be read. The tables that may lose rows
  * without a trace are held to `totals`. */

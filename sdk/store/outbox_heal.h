@@ -115,19 +115,19 @@ kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error);
 /* ---- totals.c: the totals ---- */
 /* Counts the rows that the tables lack. Call it before anything is healed. */
 kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error);
-/* Counts the ids of a client above `from`, up to `through`, as trimmed from now on. */
+/* The ids of a client above `from`, up to `through`, which count as trimmed from now on. */
 typedef struct kedge_tail_mark {
     const char *client;
     int64_t from;
     int64_t through;
 } kedge_tail_mark;
 
-/* Counts those of these ids that stand in no table. */
+/* Counts those of the mark's ids that stand in no table. */
 kedge_status kedge_tail_count_nowhere(kedge_store_db *db, const kedge_tail_mark *mark,
                                       int64_t *count, kedge_error *error);
 /* `missing` rows of the tail are lost. Those that the mark does not count were of earlier clients,
- * it is not known of which: a damaged row without a sequence is inserted for each, which counts as
- * unrecovered when a lineage is lost. */
+ * but nothing says of which ones: for each of them a damaged row without a sequence is inserted,
+ * which counts as unrecovered when a lineage is lost. */
 kedge_status kedge_tail_note_missing(kedge_store_db *db, const kedge_tail_mark *mark,
                                      int64_t missing, int64_t now_ms, kedge_error *error);
 /* Computes the totals again from the tables. */

@@ -6,7 +6,6 @@
  * trimmed_through, so that lost mutations can be counted after a restore. */
 #include "sdk/store/client_only.h"
 #include "sdk/store/outbox_rows.h"
-#include "sdk/store/tail.h"
 
 #include <string.h>
 
@@ -77,7 +76,6 @@ kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
     return check_entry(db, sequence, error);
 }
 
-/* Reads the oldest row of the tail. Returns KEDGE_DONE when the tail is empty. */
 typedef struct tail_row {
     int64_t ordinal;
     int64_t rows; /* of the tail */
@@ -88,6 +86,7 @@ typedef struct tail_row {
     char client[KEDGE_CLIENT_ID_SIZE];
 } tail_row;
 
+/* Reads the oldest row of the tail. Returns KEDGE_DONE when the tail is empty. */
 static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error)
 {
     static const char *const sql =
@@ -103,13 +102,6 @@ static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error
     row->sound = row->sound && fits;
     sqlite3_reset(find);
     return KEDGE_OK;
-}
-
-kedge_status kedge_outbox_count_tail(kedge_store_db *db, int64_t *bytes, kedge_error *error)
-{
-    static const char *const sql =
-        "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM confirmed";
-    return kedge_store_db_number(db, sql, bytes, error);
 }
 
 static kedge_status trim_tail(kedge_store_db *db, kedge_outbox_meta *meta, int64_t now_ms,

@@ -406,8 +406,8 @@ static kedge_status bring_patch(kedge_store *store, const kedge_pull_state *stat
     return status == KEDGE_OK ? KEDGE_DONE : status;
 }
 
-/* Of a log project: what was decided in front of the cache is not told any more, unless the
- * response starts from the empty state. */
+/* Of a log project: the response does not tell what the entries that the cache has passed decided,
+ * unless it starts from the empty state. */
 static bool has_passed(const apply *asked)
 {
     return asked->entries.store && asked->given->from != 0;
@@ -427,8 +427,8 @@ static kedge_status fill_anew(kedge_store *store, const kedge_pull_state *state,
     return KEDGE_DONE;
 }
 
-/* The outcomes as kedge_pull_check_outcomes checks them. KEDGE_DONE: one of them may be in front of
- * the cache. */
+/* Checks the outcomes as kedge_pull_check_outcomes does. KEDGE_DONE: an entry that the cache has
+ * passed may have decided an edit whose outcome is lacking. */
 static kedge_status check_outcomes(kedge_store *store, const kedge_pull_state *state, apply *asked,
                                    bool *rotate, kedge_error *error)
 {

@@ -2,8 +2,9 @@
  *
  * A query has a connection of its own for as long as it is open. The views are temporary ones of
  * that connection, made for the collections that its snapshot holds; a collection without items
- * gets its view when the SQL names it. Names of tables know no case in SQLite: collections that
- * differ in case only get no view before the SQL names one, as it is written there. */
+ * gets its view when the SQL names it. SQLite does not tell upper from lower case in names of
+ * tables: collections whose names differ in case alone get no view until the SQL names one of them,
+ * as it is written there. */
 #include "sdk/store/query_reads.h"
 #include "sdk/store/store_internal.h"
 
@@ -24,9 +25,9 @@ struct kedge_query {
 };
 
 /* Each row of a view is checked by this condition, over columns that the app's conditions cannot
- * name (schema.c says why). `likelihood` tells SQLite that it is always
- * true, so that it does not change the query plan. It comes before the conditions of the app's SQL,
- * so that a damaged value cannot hide its row. */
+ * name (schema.c says why). `likelihood` tells SQLite that it is always true, so that it does not
+ * change the query plan. It comes before the conditions of the app's SQL, so that a damaged value
+ * cannot hide its row. */
 #define ROW_IS_SOUND " likelihood(kedge_sound(own_collection, own_id, own_value, checksum), 1.0)"
 
 /* The table-valued functions are used once here, because making them for the first time looks to
@@ -36,8 +37,8 @@ struct kedge_query {
     " WHERE collection <> '' AND" ROW_IS_SOUND ";"                                                 \
     "SELECT 0 FROM json_each('[]'), json_tree('[]')"
 
-/* What the views read; with a shadow (shadow.c) its view, whose other name a
- * collection may have. */
+/* What the views read: the table, or with a shadow (shadow.c) its view. That one has a second name,
+ * since a collection, too, may be named `item`. */
 #define TABLE  "main.item"
 #define SHADOW "temp.\"kedge shown\""
 
@@ -71,7 +72,7 @@ static bool has_twin(const name_list *seen, const char *name)
     return false;
 }
 
-/* The view that a twin in another case has got is dropped. */
+/* Makes the view of a collection; drops it instead when another name differs in case alone. */
 static kedge_status make_view_for(kedge_query *query, name_list *seen, const char *name,
                                   kedge_error *error)
 {
@@ -172,8 +173,7 @@ static int prepare_once(kedge_query *query, kedge_bytes sql, const char **tail)
 {
     sqlite3 *handle = query->reader->cache.handle;
     sqlite3_set_authorizer(handle, kedge_query_authorize, &query->reads);
-    int code = sqlite3_prepare_v3(handle, sql.data, (int)sql.size, 0, &query->statement, tail);
-    return code;
+    return sqlite3_prepare_v3(handle, sql.data, (int)sql.size, 0, &query->statement, tail);
 }
 
 static kedge_status prepare(kedge_query *query, kedge_bytes sql, kedge_error *error)

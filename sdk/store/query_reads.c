@@ -1,8 +1,8 @@
 /* Which collections the SQL of a query reads, as the authorizer hears of them.
  *
- * Names of tables know no case in SQLite, and which of two collections that differ in case has the
- * view may change. So names are compared without case: rather one commit too many concerns a query
- * than one too few. */
+ * SQLite does not tell upper from lower case in names of tables. Which of two collections whose
+ * names differ in case alone has the view may change, so names are compared without case: it is
+ * better that a commit to the other one runs the query again than that one is missed. */
 #include "sdk/store/query_reads.h"
 
 #include "sdk/store/store_internal.h"

@@ -82,7 +82,7 @@ typedef struct remaking {
     kedge_change_set *changes;
     kedge_buffer made; /* of kedge_undo_remade: those that belong to groups */
     bool done;         /* something is to be committed */
-    bool left;         /* of some it was too early */
+    bool left;         /* some edits cannot be made again yet */
 } remaking;
 
 static void end_remaking(kedge_store *store, remaking *all, bool committed)
@@ -146,7 +146,7 @@ static kedge_status remake_all(kedge_store *store, remaking *all, kedge_error *e
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-/* `*left`: of some it was too early. */
+/* `*left`: some edits cannot be made again yet. */
 static kedge_status remake(kedge_store *store, bool *left, kedge_change_set *changes,
                            kedge_error *error)
 {

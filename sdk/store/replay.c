@@ -1,5 +1,6 @@
-/* Running pending mutations: all of them, or again those that a footprint tells of. Both record the
- * footprints, which are of the cache that was committed last (kedge_footprints_are_of). */
+/* Runs pending mutations: all of them, or once more those whose footprints meet a change. Both
+ * record the footprints, which hold for the cache that was committed last
+ * (kedge_store_has_footprints). */
 #include "sdk/store/client_only.h"
 #include "sdk/store/prediction.h"
 

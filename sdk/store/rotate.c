@@ -39,10 +39,11 @@ static kedge_status next_row(kedge_store_db *db, int64_t behind, kedge_pending *
     return none ? KEDGE_DONE : kedge_outbox_find(db, sequence, row, error);
 }
 
-/* The mutation is not decided under its old client and id. It may be decided under another one: a
- * copy of this folder may have sent it, or this folder before it was restored from a backup, or a
- * restored backend has it. So it is withheld until the server has told its outcome. What the state
- * of another lineage has passed is not known, nor what a rejection was, which is dropped. */
+/* Gives a mutation the new client and its next id. It is not decided under its old ones, but may be
+ * decided under others: a copy of this folder may have sent it, or this folder before it was
+ * restored from a backup, or a restored backend has it. So it is withheld until the server has told
+ * its outcome. It is withheld as PASSED, as what passed entries may have decided, when its lineage
+ * was lost, and when a rejection was noted for it, which is dropped. */
 static kedge_status give_number(kedge_store *store, const rotation *work, int64_t sequence,
                                 kedge_error *error)
 {
@@ -204,8 +205,10 @@ static kedge_status next_confirmed(kedge_store *store, const rotation *work, int
     return KEDGE_OK;
 }
 
-/* A twin may have pushed other mutations under our ids since the backend was restored; and what was
- * applied once, and came again out of the backend's queue, may have been rejected this time. */
+/* Recalls confirmed mutations whose ids the restored backend has decided, too, unless the response
+ * shows that it has applied the same ones. A twin may have pushed other mutations under our ids
+ * since the backend was restored; and what was applied once, and came again out of the backend's
+ * queue, may have been rejected this time. */
 static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_error *error)
 {
     static const char *const recall = RECALL("confirmed WHERE sequence = ?1");
@@ -301,8 +304,8 @@ static kedge_status rotate_outbox(kedge_store *store, rotation *work, kedge_erro
     int64_t now_ms = store->environment->now_ms(store->environment->context);
     KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(kedge_prediction_fits(&work->outbox, &work->cache));
-    /* A lost lineage needs the tail as it is: the lmids of the clients that it is held to were
-     * asked for before. */
+    /* After a lost lineage the tail is not trimmed: the server was asked about the clients that it
+     * has now. */
     kedge_status status = kedge_outbox_settle(&store->outbox, &work->cache, &work->outbox, now_ms,
                                               !work->lost, error);
     if (status == KEDGE_OK && work->lost) status = recall_tail(store, work, error);

@@ -260,5 +260,3 @@ kedge_status kedge_reader_take_shown(kedge_store *store, kedge_store_reader **re
         kedge_reader_give(store, taken);
     return status;
 }
-
-/* ---- catching up ---- */

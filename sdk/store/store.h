@@ -149,9 +149,9 @@ bool kedge_store_is_refused(kedge_store *store, kedge_store_position *position, 
 
 /* ---- writing (mutate.c, cancel.c, inbox.c; while the cache cannot be written: shadow.c) ---- */
 
-/* Makes an edit: BEGIN IMMEDIATE on the cache, mutator in a savepoint, outbox commit (durable),
- * cache commit. When the cache commit fails after the outbox commit, the call succeeds, the store
- * is `stale`, and reads show the edit nevertheless. */
+/* Makes an edit, which is durable when the call returns: mutate.c has the order of its steps. When
+ * the commit of the cache fails after that of the outbox, the call succeeds, the store is `stale`,
+ * and reads show the edit nevertheless. */
 kedge_status kedge_store_mutate(kedge_store *store, kedge_bytes name, kedge_bytes args,
                                 int64_t *sequence, kedge_change_set *changes, kedge_error *error);
 kedge_status kedge_store_cancel(kedge_store *store, int64_t sequence, kedge_change_set *changes,
@@ -234,8 +234,7 @@ kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_respons
 
 /* Stores one page of a snapshot in staging tables of the cache, with the key after which the next
  * page starts. Pages survive a restart. With the last page the staged version replaces the
- * canonical state in one transaction, and pending is replayed on it. `response` is the pull
- * response that started it. */
+ * canonical state in one transaction, and pending is replayed on it. */
 kedge_status kedge_store_stage(kedge_store *store, const kedge_wire_page_response *page,
                                kedge_apply_result *result, kedge_change_set *changes,
                                kedge_error *error);

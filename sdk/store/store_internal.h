@@ -527,11 +527,14 @@ void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox
 /* Step 3. When it fails, the pull still succeeds, since covered rows count as covered before they
  * are deleted. */
 void kedge_pull_settle(kedge_store *store);
+/* A transaction of the cache whose commit waits for the disk, as others do not. The end also rolls
+ * back what was not committed; call it even when the begin has failed. */
 kedge_status kedge_pull_begin_durable(kedge_store *store, kedge_error *error);
 void kedge_pull_end_durable(kedge_store *store);
 
-/* ---- doubt.c: of a log project, what was decided in front of the cache ---- */
-/* Whether an edit that the cache does not cover may have been decided by what it has passed. */
+/* ---- doubt.c: edits of a log project that passed entries may have decided ---- */
+/* Whether an entry that the cache has passed may have decided an edit that the cache does not
+ * cover. */
 kedge_status kedge_doubt_any(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,
                              kedge_error *error);
 /* Checks all rows of `pending`: a damaged one must not get a new checksum. */

@@ -12,6 +12,7 @@
 #include "sdk/store/outbox_heal.h"
 
 #include "sdk/store/outbox_rows.h"
+#include "sdk/store/tail.h"
 
 #include <string.h>
 
@@ -19,12 +20,17 @@
 
 #define COUNTED "{counted rejected} UNION ALL {counted confirmed} UNION ALL {counted trimmed}"
 
-static kedge_status measure_tail(kedge_outbox_healing *heal, kedge_error *error)
+kedge_status kedge_outbox_count_tail(kedge_store_db *db, int64_t *bytes, kedge_error *error)
 {
     static const char *const sql =
         "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM confirmed";
+    return kedge_store_db_number(db, sql, bytes, error);
+}
+
+static kedge_status measure_tail(kedge_outbox_healing *heal, kedge_error *error)
+{
     heal->changed = true;
-    return kedge_store_db_number(&heal->store->outbox, sql, &heal->meta.tail_bytes, error);
+    return kedge_outbox_count_tail(&heal->store->outbox, &heal->meta.tail_bytes, error);
 }
 
 kedge_status kedge_tail_count_nowhere(kedge_store_db *db, const kedge_tail_mark *mark,

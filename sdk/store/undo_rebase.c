@@ -58,7 +58,8 @@ static kedge_status rebase_change(const rebased *to, kedge_undo_group *group,
     if (status == KEDGE_OK)
         status = kedge_undo_value_at(allocator, kedge_buffer_bytes(&canonical), change->path, &now,
                                      error);
-    /* Of a number the difference stays: that it was absent is what is no longer true. */
+    /* A number is undone by its difference: `before` says only whether it was absent, which it is
+     * no more. */
     if (status == KEDGE_OK && change->kind == KEDGE_UNDO_NUMBER && now.size > 0)
         now = KEDGE_BYTES("0");
     if (status == KEDGE_OK && !kedge_bytes_equal(now, change->before))
