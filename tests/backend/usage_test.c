@@ -1,6 +1,7 @@
 /* What is stored by work for which no request waits is counted for the organization, too. */
 #include "tests/backend/queue_world.h"
 #include "tests/log/log_world.h"
+#include "tests/logged/logged_world.h"
 
 #include "backend/effects/make.h"
 #include "backend/ports/meter.h"
@@ -83,6 +84,26 @@ static void test_checkpoints_that_are_written_later_are_counted(void **state)
     later.run(later.argument);
     int64_t written = put_so_far() - before;
     assert_true(written > 0);
+    assert_in_range(recorded_at_the_end(world), written > 200 ? written - 200 : 1, written);
+    end(world);
+}
+
+/* What is due is looked at every so many entries, and mostly nothing is. */
+static void test_snapshots_of_log_projects_that_are_made_later_are_counted(void **state)
+{
+    test_world *world = *state;
+    int64_t written = 0;
+    measure(world);
+    sheet_new(world);
+    for (int i = 1; written == 0; i++) {
+        sheet_put(world, "c1", i, "item-00000001", i);
+        if (later.run == NULL) continue;
+        int64_t before = put_so_far();
+        later.run(later.argument);
+        later.run = NULL;
+        written = put_so_far() - before;
+    }
+    assert_int_equal(sheet_check(world), 1);
     assert_in_range(recorded_at_the_end(world), written > 200 ? written - 200 : 1, written);
     end(world);
 }
@@ -265,6 +286,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         OVER_MEMORY(test_checkpoints_that_are_written_later_are_counted),
+        OVER_MEMORY(test_snapshots_of_log_projects_that_are_made_later_are_counted),
         cmocka_unit_test(test_a_push_that_a_consumer_decides_is_counted),
         OVER_MEMORY(test_a_snapshot_of_a_log_is_counted),
         OVER_MEMORY(test_what_several_threads_store_is_counted_once),
