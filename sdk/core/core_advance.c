@@ -168,14 +168,21 @@ static void advance_stream(kedge_core *core, kedge_core_actions *actions)
 
 /* ---- what the app sees ---- */
 
+/* A push that failed does not count once nothing is pending: what it was to bring has arrived, or
+ * another process has pushed it. */
+static bool pushes_well(const kedge_core *core)
+{
+    return core->push.failures == 0 || !kedge_core_is_pending(core) ||
+           kedge_core_push_is_held(core);
+}
+
 static kedge_connection connection_of(const kedge_core *core)
 {
     if (!core->online) return KEDGE_OFFLINE;
     if (core->stopped) return KEDGE_STOPPED;
-    bool pushes = core->push.failures == 0 || kedge_core_push_is_held(core);
-    bool well = core->answered && pushes && core->pull.failures == 0;
-    if (kedge_core_rotation_waits(core) || core->pull_blocked) return KEDGE_CONNECTING;
-    KEDGE_ASSERT(!well || !core->token_wanted); /* a token is asked for after a failure */
+    if (kedge_core_rotation_waits(core) || core->pull_blocked || core->token_wanted)
+        return KEDGE_CONNECTING;
+    bool well = core->answered && core->pull.failures == 0 && pushes_well(core);
     return well ? KEDGE_ONLINE : KEDGE_CONNECTING;
 }
 

@@ -49,7 +49,8 @@ void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
     if (result->response == KEDGE_RESPONSE_UNAUTHORIZED) refuse_token(core, channel, actions);
     bool later =
         result->response == KEDGE_RESPONSE_LATER || result->response == KEDGE_RESPONSE_HELD;
-    if (later) core->sync_later = true;
+    bool matters = channel != &core->push || kedge_core_is_pending(core);
+    if (later && matters) core->sync_later = true;
     if (result->response == KEDGE_RESPONSE_REFUSED) kedge_core_stop(core, actions);
 }
 

@@ -25,6 +25,8 @@ static inline kedge_core_action *kedge_core_act(kedge_core_actions *actions, ked
 bool kedge_core_may_send(const kedge_core *core);
 /* The server was heard to have this version: a pull is to bring it. */
 void kedge_core_want(kedge_core *core, int64_t version);
+/* Something is pending, pushed or not. */
+bool kedge_core_is_pending(const kedge_core *core);
 /* Something that was pushed is not covered. */
 bool kedge_core_is_uncovered(const kedge_core *core);
 /* … and stands in the server's queue: no version is known that will cover it. */

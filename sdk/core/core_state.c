@@ -12,10 +12,15 @@ bool kedge_core_may_send(const kedge_core *core)
 
 /* ---- push ---- */
 
+bool kedge_core_is_pending(const kedge_core *core)
+{
+    return core->position.lowest_pending_id <= core->position.highest_id;
+}
+
 bool kedge_core_is_uncovered(const kedge_core *core)
 {
     return core->position.lowest_pending_id <= core->pushed_through_id &&
-           core->position.lowest_pending_id <= core->position.highest_id;
+           kedge_core_is_pending(core);
 }
 
 bool kedge_core_is_queued(const kedge_core *core)
@@ -27,8 +32,7 @@ bool kedge_core_is_queued(const kedge_core *core)
 
 bool kedge_core_push_is_held(const kedge_core *core)
 {
-    return core->held.status != KEDGE_OK &&
-           core->position.lowest_pending_id <= core->position.highest_id;
+    return core->held.status != KEDGE_OK && kedge_core_is_pending(core);
 }
 
 /* An identity change is under way: what would be pushed has no id yet. */
@@ -41,7 +45,7 @@ static bool rotating(const kedge_core *core)
 bool kedge_core_push_is_wanted(const kedge_core *core)
 {
     const kedge_core_position *position = &core->position;
-    if (position->lowest_pending_id > position->highest_id) return false;
+    if (!kedge_core_is_pending(core)) return false;
     if (core->identity_held || rotating(core)) return false;
     if (position->highest_id <= core->pushed_through_id) return false;
     return !core->push_cut || position->lowest_pending_id > core->push_cut_at_id;

@@ -26,6 +26,7 @@ typedef struct world {
     int64_t timer_ms;
     kedge_core_position position;
     bool online;
+    kedge_connection connection; /* as it was reported last */
     bool stopped;
     bool token_asked;
     bool shut_down;
@@ -147,7 +148,8 @@ static void take_action(world *w, const kedge_core_action *action)
         w->token_asked = true;
         break;
     case KEDGE_ACTION_REPORT:
-        w->stopped = action->report.connection == KEDGE_STOPPED;
+        w->connection = action->report.connection;
+        w->stopped = w->connection == KEDGE_STOPPED;
         break;
     case KEDGE_ACTION_SYNCED:
         assert_true(w->sync_wanted);
@@ -410,7 +412,7 @@ static void test_no_sequence_of_events_breaks_the_rules(void **state)
 /* ---- a server that works again ---- */
 
 /* Something that runs ends well; in which order is drawn. The server decides what a push holds when
- * the push ends, or before: then a pull may tell it first. */
+ * the push ends, or before: then a pull may tell it first. The response of a push may be lost. */
 static void end_well(world *w, int64_t *decided)
 {
     if (w->push_running && draw(w, 3) == 0) *decided = w->push_through;
@@ -428,6 +430,7 @@ static void end_well(world *w, int64_t *decided)
         event.push_ended.last_id = w->push_through;
         bool covered = w->position.lowest_pending_id > *decided;
         event.push_ended.version = covered ? w->position.version : w->position.version + 1;
+        if (draw(w, 2) == 0) event.push_ended.result.response = KEDGE_RESPONSE_NETWORK;
         take_event(w, event);
     } else if (w->pull_running) {
         w->pull_running = false;
@@ -458,6 +461,9 @@ static void check_recovery(world *w)
         }
     }
     assert_true(w->position.lowest_pending_id > w->position.highest_id);
+    while (w->push_running || w->pull_running || w->working)
+        end_well(w, &decided);
+    assert_int_equal(w->connection, KEDGE_ONLINE);
 }
 
 static void test_after_any_sequence_of_events_a_server_that_works_gets_all(void **state)

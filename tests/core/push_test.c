@@ -425,6 +425,75 @@ static void test_a_push_that_waits_for_a_newer_server_leaves_the_connection_onli
                     "          report online\n");
 }
 
+/* The response was lost, or another process has pushed it. */
+static void test_a_push_that_failed_is_over_when_a_pull_covers_what_it_held(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
+    trace_poke(t, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 1);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] push network\n"
+                    "          report connecting: network\n"
+                    "[    0] poke of version 4\n"
+                    "          send pull\n"
+                    "          send push\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 1\n"
+                    "          report online\n"
+                    "[    0] push network\n");
+}
+
+static void test_a_push_that_waited_for_a_newer_server_is_over_when_a_pull_covers_it(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_HELD);
+    trace_poke(t, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 1);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] push held\n"
+                    "          report online: held\n"
+                    "[    0] poke of version 4\n"
+                    "          send pull\n"
+                    "          send push\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 1\n"
+                    "          report online\n");
+}
+
+/* The pull had left before the push was refused. */
+static void test_a_token_that_a_push_lacks_is_still_wanted_when_a_pull_covers_it(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_poke(t, 4);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_UNAUTHORIZED);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 1);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] poke of version 4\n"
+                    "          send pull\n"
+                    "[    0] push unauthorized\n"
+                    "          ask token\n"
+                    "          report connecting: unauthorized\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 1\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +533,15 @@ int main(void)
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_push_for_which_the_store_had_nothing_backs_off,
                                         trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_push_that_failed_is_over_when_a_pull_covers_what_it_held, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_push_that_waited_for_a_newer_server_is_over_when_a_pull_covers_it, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_token_that_a_push_lacks_is_still_wanted_when_a_pull_covers_it, trace_setup,
+            trace_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
