@@ -3,6 +3,7 @@
 
 #include "backend/base/backend.h"
 #include "backend/effects/fold_write.h"
+#include "backend/log/segments.h"
 #include "common/assert.h"
 #include "common/error.h"
 #include "mutate/replay.h"
@@ -65,12 +66,15 @@ static kedge_status find_last(folding *work, kedge_error *error)
     return status;
 }
 
-/* The piece before, unless it is gone: then it begins again. */
+/* The piece before, unless it is gone, or entries behind it are: then it begins again. */
 static kedge_status find_base(folding *work, const kedge_fold_piece *piece, kedge_error *error)
 {
+    kedge_log_segment oldest;
     if (piece->number < 0 || piece->number >= work->at) return find_last(work, error);
-    kedge_status status =
-        kedge_fold_base_open(&work->base, work->id, piece->id, piece->number, error);
+    kedge_status status = kedge_log_segment_oldest(work->log, &oldest, error);
+    if (status != KEDGE_OK) return status;
+    if (piece->number + 1 < oldest.first + oldest.deleted) return find_last(work, error);
+    status = kedge_fold_base_open(&work->base, work->id, piece->id, piece->number, error);
     if (status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT) return find_last(work, error);
     if (status != KEDGE_OK) return status;
     work->from = piece->number + 1;
@@ -106,12 +110,20 @@ static kedge_status apply(folding *work, const kedge_log_entry *entry, kedge_err
     return status;
 }
 
-/* Ends the piece where its changes have become many. */
+static kedge_status fail_missing(const folding *work, kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "entries-missing",
+                      "the entries up to %lld could not be read", (long long)work->to);
+}
+
+/* Ends the piece where its changes have become many. A truncation may have overtaken it: no entry
+ * may be left out. */
 static kedge_status apply_page(folding *work, const kedge_log_page *page, int64_t *next,
                                kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < page->count && status == KEDGE_OK; i++) {
+        if (page->entries[i].at.number != *next) return fail_missing(work, error);
         if (page->entries[i].at.number > work->to) break;
         status = apply(work, &page->entries[i], error);
         *next = page->entries[i].at.number + 1;
@@ -136,9 +148,7 @@ static kedge_status apply_entries(folding *work, kedge_error *error)
         kedge_log_page_free(&page);
         if (ended) break;
     }
-    if (status != KEDGE_OK || next > work->to) return status;
-    return kedge_fail(error, KEDGE_UNAVAILABLE, "entries-missing",
-                      "the entries up to %lld could not be read", (long long)work->to);
+    return status != KEDGE_OK || next > work->to ? status : fail_missing(work, error);
 }
 
 /* ---- all of it ---- */

@@ -285,6 +285,26 @@ static void test_a_truncation_removes_the_snapshots_in_front_of_it(void **state)
     model_free(&beside);
 }
 
+/* A later snapshot was there first, and what the next piece needs was truncated. */
+static void test_a_maker_that_a_truncation_overtakes_leaves_no_entry_out(void **state)
+{
+    model beside = model_new(*state);
+    const kedge_log *log = journal_new(*state);
+    kedge_error error = {0};
+    write_calls(log, &beside);
+    kedge_log_place first = ask(log);
+    kedge_fold_piece piece = {.number = -1};
+    assert_int_equal(kedge_effects_fold(log, &first, 10, &piece, NULL), KEDGE_OK);
+    assert_int_equal(piece.number, 9);
+    kedge_log_place second = ask(log);
+    make(log, &second, 1000);
+    assert_int_equal(kedge_log_truncate(log, 20, NULL), KEDGE_OK);
+    assert_int_equal(kedge_effects_fold(log, &first, 1000, &piece, &error), KEDGE_UNSUPPORTED);
+    assert_string_equal(error.code, "snapshot-base-missing");
+    compare(log, &second, &beside);
+    model_free(&beside);
+}
+
 static int64_t later_ms(void *context)
 {
     (void)context;
@@ -326,6 +346,7 @@ int main(void)
         OVER_MEMORY(test_a_maker_that_ends_at_any_call_leaves_nothing_behind),
         OVER_MEMORY(test_a_part_that_is_gone_lets_the_maker_begin_again),
         OVER_BOTH(test_a_truncation_removes_the_snapshots_in_front_of_it),
+        OVER_BOTH(test_a_maker_that_a_truncation_overtakes_leaves_no_entry_out),
         OVER_MEMORY(test_a_truncation_removes_old_parts_of_what_was_never_completed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
