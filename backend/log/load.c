@@ -73,6 +73,7 @@ kedge_status kedge_log_update(const kedge_log *log, int64_t last, kedge_log_read
     if (last + 1 == segments[0].first) last = segments[0].first; /* its Snapshot is no news */
     for (size_t i = 0; i < count; i++) { /* step 3; step 4 in front of step 5 */
         if (last < segments[i].first) continue;
+        if (last + 1 < segments[i].first + segments[i].deleted) break; /* some of it is truncated */
         *reader = reader_at(log, &segments[0], &segments[i], last - segments[i].first + 1);
         reader->skips_snapshots = true;
         reader->last_snapshot = last_snapshot_of(segments, count);

@@ -157,10 +157,11 @@ typedef struct kedge_log_reader {
     size_t type_count;
 } kedge_log_reader;
 
-/* Load: the last snapshot's entry and everything behind it. */
+/* Load: the last snapshot's entry and everything behind it. Neither it nor Update Loaded has a gap:
+ * a read that a truncation overtook is KEDGE_UNAVAILABLE, and the load has to begin again. */
 kedge_status kedge_log_load(const kedge_log *log, kedge_log_reader *reader, kedge_error *error);
-/* Update Loaded: what follows the entry `last`. `*reload`: that is too far behind, and the reader
- * is that of Load. */
+/* Update Loaded: what follows the entry `last`. `*reload`: that is too far behind, or some of what
+ * follows is truncated, and the reader is that of Load. */
 kedge_status kedge_log_update(const kedge_log *log, int64_t last, kedge_log_reader *reader,
                               bool *reload, kedge_error *error);
 

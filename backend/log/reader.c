@@ -182,7 +182,8 @@ static kedge_status missing(const kedge_log_reader *reader, kedge_error *error)
                              reader->num < 0 ? "its entries are missing" : "the entry is missing");
 }
 
-/* The segment is not kept any more, or was truncated in front of `num`. */
+/* The segment is not kept any more, or was truncated in front of `num`. Load and Update Loaded give
+ * no gap: whoever reads starts again, from the last snapshot. */
 static kedge_status skip_truncated(kedge_log_reader *reader, kedge_error *error)
 {
     kedge_log_segment segment;
@@ -191,6 +192,11 @@ static kedge_status skip_truncated(kedge_log_reader *reader, kedge_error *error)
     kedge_status status = kedge_log_segment_find(reader->log, &kept, &segment, error);
     if (status != KEDGE_OK) return status;
     if (kept == number && segment.num == reader->segment) return missing(reader, error);
+    if (reader->skips_snapshots) {
+        return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable",
+                          "the log %.*s was truncated while it was loaded; load it again",
+                          (int)reader->log->name.size, reader->log->name.data);
+    }
     if (reader->descending) {
         reader->ended = true;
         return KEDGE_OK;
@@ -268,9 +274,10 @@ kedge_status kedge_log_read(kedge_log_reader *reader, uint32_t limit, kedge_log_
             return KEDGE_OK;
         }
         if (!consistent) continue;
-        kedge_status read = status;
-        status = look_elsewhere(reader, limit, page, read == KEDGE_OK ? &failure : NULL);
-        if (status == KEDGE_CORRUPT) break;
+        bool told = status == KEDGE_CORRUPT; /* what is wrong, better than the other place can */
+        kedge_error other = {0};
+        status = look_elsewhere(reader, limit, page, &other);
+        if (status != KEDGE_OK && !(told && status == KEDGE_CORRUPT)) failure = other;
         if (status != KEDGE_OK || page->count > 0 || reader->ended) break;
     }
     if (status == KEDGE_OK) return KEDGE_OK;

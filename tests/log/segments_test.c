@@ -263,6 +263,46 @@ static void test_an_update_from_a_stale_replica_gives_a_part_and_later_the_rest(
     assert_updates(log, 1, false, "2 set 2|3 End Segment|5 set 5");
 }
 
+/* Gives no gap: who lacks entries that are truncated loads again. */
+static void test_an_update_reloads_what_was_truncated(void **state)
+{
+    test_world *world = *state;
+    const kedge_log *log = journal_new(world);
+    for (int i = 0; i < 5; i++)
+        log_add(log, "1");
+    log_snap(log, 4, "s4");
+    assert_int_equal(kedge_log_truncate(log, 3, NULL), KEDGE_OK);
+    assert_updates(log, 1, true, "4 set 1|5 set 1");
+    assert_updates(log, 2, false, "3 set 1|4 set 1|5 set 1");
+    log_roll(log); /* 6, 7 */
+    assert_updates(log, 1, true, "4 set 1|5 set 1|6 End Segment");
+    assert_updates(log, 2, false, "3 set 1|4 set 1|5 set 1|6 End Segment");
+    log_add(log, "8");
+    log_snap(log, 8, "s8");
+    assert_int_equal(kedge_log_truncate(log, 8, NULL), KEDGE_OK);
+    assert_updates(log, 5, true, "8 set 8");
+    assert_updates(log, 6, false, "8 set 8"); /* 7 is the Snapshot entry of a segment */
+}
+
+static void test_a_truncation_that_a_replica_does_not_know_yet_makes_no_gap(void **state)
+{
+    test_world *world = *state;
+    const kedge_log *log = journal_new(world);
+    log_add(log, "1");
+    log_add(log, "2");
+    log_add(log, "3");
+    log_snap(log, 1, "s1");
+    world_lag(world);
+    log_snap(log, 3, "s3");
+    assert_int_equal(kedge_log_truncate(log, 3, NULL), KEDGE_OK);
+    kedge_log_reader reader;
+    assert_int_equal(kedge_log_load(log, &reader, NULL), KEDGE_OK);
+    reader.consistent = true;
+    assert_string_equal(log_text(&reader, 2, false), "!unavailable");
+    world->stale = false;
+    assert_string_equal(log_loaded(log), "3 set 3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +318,8 @@ int main(void)
         OVER_BOTH(test_two_segments_without_a_snapshot_are_corrupt),
         OVER_BOTH(test_an_update_gives_what_follows_in_two_segments_and_else_reloads),
         OVER_REPLICA(test_an_update_from_a_stale_replica_gives_a_part_and_later_the_rest),
+        OVER_BOTH(test_an_update_reloads_what_was_truncated),
+        OVER_REPLICA(test_a_truncation_that_a_replica_does_not_know_yet_makes_no_gap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
