@@ -18,7 +18,9 @@ typedef struct consuming {
     kedge_consume_outcome *outcomes;
     kedge_message read[KEDGE_QUEUE_RECEIVE_MAX];
     bool settled[KEDGE_QUEUE_RECEIVE_MAX];
-    uint32_t ended[KEDGE_QUEUE_RECEIVE_MAX]; /* tries in a row that ended their consumers */
+    /* What the mark says of a message that is not tried: tries in a row that ended consumers. */
+    uint32_t ended[KEDGE_QUEUE_RECEIVE_MAX];
+    bool unread[KEDGE_QUEUE_RECEIVE_MAX]; /* the mark could not be read, and stays as it is */
 } consuming;
 
 /* The messages of one project, in their order. */
@@ -57,9 +59,11 @@ static void settle(consuming *work, size_t index, kedge_consumed what, const ked
         outcome->again_ms =
             doubled(KEDGE_QUEUED_AGAIN_MS, KEDGE_QUEUED_AGAIN_MAX_MS, message->receive_count);
         atomic_fetch_add(&counters->again, 1);
-        /* Its mark is over: it did not end the consumer. */
-        if (message->receive_count >= KEDGE_QUEUED_ALONE_COUNT)
-            kedge_dead_letter_note(work->queued, message, error, 0);
+        /* The mark of one that was tried is over: it did not end the consumer. */
+        if (work->unread[index])
+            kedge_dead_letter_tell(work->queued, message, error);
+        else if (message->receive_count >= KEDGE_QUEUED_ALONE_COUNT)
+            kedge_dead_letter_note(work->queued, message, error, work->ended[index]);
         break;
     case KEDGE_CONSUMED_FAILED:
         outcome->again_ms = doubled(KEDGE_QUEUED_UNDECIDED_MS, KEDGE_QUEUED_UNDECIDED_MAX_MS,
@@ -133,7 +137,7 @@ static kedge_status mark(consuming *work, const kedge_push_batch *batch, kedge_e
     const kedge_queue_message *message = &work->messages[index];
     if (batch->count > 1 || message->receive_count < KEDGE_QUEUED_ALONE_COUNT) return KEDGE_OK;
     kedge_status status = kedge_dead_letter_mark(work->queued, message, work->ended[index], error);
-    work->ended[index] = 0; /* it is tried, and this consumer tells how that ends */
+    if (status == KEDGE_OK) work->ended[index] = 0; /* tried: this consumer tells how that ends */
     return status;
 }
 
@@ -182,11 +186,16 @@ static kedge_status leave_marked(consuming *work, const project_messages *projec
 {
     for (size_t i = 0; i < project->count; i++) {
         size_t index = project->index[i];
+        work->unread[index] = work->messages[index].receive_count > KEDGE_QUEUED_ALONE_COUNT;
+    }
+    for (size_t i = 0; i < project->count; i++) {
+        size_t index = project->index[i];
         const kedge_queue_message *message = &work->messages[index];
-        if (message->receive_count <= KEDGE_QUEUED_ALONE_COUNT) continue;
+        if (!work->unread[index]) continue;
         kedge_status status =
             kedge_dead_letter_read_mark(work->queued, message, &work->ended[index], error);
         if (status != KEDGE_OK) return status;
+        work->unread[index] = false;
         bool again = work->count == 1 && work->ended[index] < KEDGE_QUEUED_ENDED_MAX;
         if (work->ended[index] == 0 || again) continue;
         kedge_error reason;

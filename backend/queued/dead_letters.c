@@ -56,6 +56,12 @@ void kedge_dead_letter_note(kedge_queued *queued, const kedge_queue_message *mes
     kedge_error error = {0};
     if (put(queued, message, reason->code, reason->message, ended, &error) != KEDGE_OK)
         kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_NOTE, &error);
+    kedge_dead_letter_tell(queued, message, reason);
+}
+
+void kedge_dead_letter_tell(kedge_queued *queued, const kedge_queue_message *message,
+                            const kedge_error *reason)
+{
     if (queued->options.failed == NULL) return;
     kedge_message read = {.organization = ""};
     char id[KEDGE_SHA256_HEX];

@@ -16,10 +16,13 @@
 #include "common/json.h"
 
 /* Notes the reason, and calls the option `failed`. `ended`: the count of
- * kedge_dead_letter_read_mark, for a message that is not tried because of it; otherwise 0, which
- * removes the mark. When the note cannot be put, that is no failure: the message comes again. */
+ * kedge_dead_letter_read_mark, for a message that was not tried; otherwise 0, which removes the
+ * mark. When the note cannot be put, that is no failure: the message comes again. */
 void kedge_dead_letter_note(kedge_queued *queued, const kedge_queue_message *message,
                             const kedge_error *reason, uint32_t ended);
+/* Only calls the option `failed`. */
+void kedge_dead_letter_tell(kedge_queued *queued, const kedge_queue_message *message,
+                            const kedge_error *reason);
 /* Notes that the message is about to be tried alone, the `ended` + 1st time in a row. KEDGE_OK, or
  * it must not be tried. */
 kedge_status kedge_dead_letter_mark(kedge_queued *queued, const kedge_queue_message *message,

@@ -389,6 +389,43 @@ static void test_two_that_kill_their_consumers_are_both_buried(void **state)
     world_check(world->base);
 }
 
+/* The message as a consumer gets it for the sixth time, after three tries that ended their
+ * consumers. */
+static void test_tries_that_ended_a_consumer_count_on_while_a_store_is_away(void **state)
+{
+    for (uint64_t fault_at = 1; fault_at <= 3; fault_at++) { /* read mark, read claim, write mark */
+        queue_world *world = queue_world_new();
+        kedge_queue_batch batch = {0};
+        kedge_consume_outcome outcome;
+        uint32_t ended = 0;
+        (void)state;
+        queue_put_large(world, "c1", 1, "a", 9000);
+        assert_int_equal(
+            world->store.vtable->receive(world->store.self, 1, 60000, 0, NULL, &batch, NULL),
+            KEDGE_OK);
+        kedge_queue_message *message = &batch.messages[0];
+        message->receive_count = 6;
+        assert_int_equal(kedge_dead_letter_mark(world->queued, message, 2, NULL), KEDGE_OK);
+        world_arm(world->base, WORLD_FAULT_BEFORE, fault_at, false, false);
+        assert_int_equal(
+            kedge_consume(world->queued, world->base->backend, message, 1, NULL, &outcome, NULL),
+            KEDGE_OK);
+        world_disarm(world->base);
+        assert_int_equal(outcome.what, KEDGE_CONSUMED_AGAIN);
+        assert_int_equal(world->failures, 1);
+        assert_int_equal(kedge_dead_letter_read_mark(world->queued, message, &ended, NULL),
+                         KEDGE_OK);
+        assert_int_equal(ended, 3);
+        assert_int_equal(
+            kedge_consume(world->queued, world->base->backend, message, 1, NULL, &outcome, NULL),
+            KEDGE_OK);
+        assert_int_equal(outcome.what, KEDGE_CONSUMED_DECIDED);
+        assert_int_equal(queue_reasons(world), 0);
+        kedge_queue_batch_free(&batch);
+        queue_world_free(world);
+    }
+}
+
 int main(void)
 {
 #define QUEUED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -404,6 +441,7 @@ int main(void)
         QUEUED(test_a_dead_letter_that_was_decided_meanwhile_changes_nothing_when_it_is_put_back),
         cmocka_unit_test(test_a_message_that_kills_its_consumer_is_found_out_wherever_it_stands),
         QUEUED(test_two_that_kill_their_consumers_are_both_buried),
+        cmocka_unit_test(test_tries_that_ended_a_consumer_count_on_while_a_store_is_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
