@@ -10,11 +10,12 @@ kedge_status kedge_file_read(const kedge_allocator *allocator, const char *path,
                              kedge_error *error)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    char *bytes = kedge_allocate(allocator, KEDGE_FILE_BYTES_MAX + 1);
+    char *bytes = kedge_allocate(allocator, KEDGE_FILE_BYTES_MAX + 2);
     size_t size = 0;
     ssize_t got = -1;
-    while (file >= 0 && bytes && size < KEDGE_FILE_BYTES_MAX) {
-        got = read(file, bytes + size, KEDGE_FILE_BYTES_MAX - size);
+    /* One byte more than a file may have tells one that has more. */
+    while (file >= 0 && bytes && size <= KEDGE_FILE_BYTES_MAX) {
+        got = read(file, bytes + size, KEDGE_FILE_BYTES_MAX + 1 - size);
         if (got <= 0) break;
         size += (size_t)got;
     }

@@ -1,4 +1,5 @@
-/* The small parts of the HTTP front end: origins, tickets, deadlines of connections. */
+/* The small parts of the HTTP front end: files, origins, tickets, deadlines of connections. */
+#include "backend/front/file.h"
 #include "backend/front/origins.h"
 #include "backend/http/connections.h"
 #include "backend/http/tickets.h"
@@ -6,6 +7,7 @@
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +20,23 @@ static int64_t told_time(void *context)
 {
     (void)context;
     return time_ms;
+}
+
+static void test_a_file_has_at_most_a_mebibyte(void **state)
+{
+    char path[] = "/tmp/kedge-file-XXXXXX";
+    int file = mkstemp(path);
+    (void)state;
+    assert_true(file >= 0);
+    for (int more = 0; more < 2; more++) {
+        char *text = NULL;
+        assert_int_equal(ftruncate(file, KEDGE_FILE_BYTES_MAX + more), 0);
+        assert_int_equal(kedge_file_read(&kedge_allocator_default, path, &text, NULL),
+                         more == 0 ? KEDGE_OK : KEDGE_IO);
+        kedge_release(&kedge_allocator_default, text);
+    }
+    close(file);
+    unlink(path);
 }
 
 static void test_only_loopback_names_are_loopback(void **state)
@@ -299,6 +318,7 @@ static void test_a_watched_connection_is_gone_when_its_peer_closes_it(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_file_has_at_most_a_mebibyte),
         cmocka_unit_test(test_only_loopback_names_are_loopback),
         cmocka_unit_test(test_an_origin_is_allowed_when_it_is_listed_or_loopback_in_open_mode),
         cmocka_unit_test(test_a_connection_is_shut_when_it_is_late_and_no_sooner),
