@@ -138,21 +138,25 @@ static kedge_status read_number(kedge_sqlite_connection *connection, const char 
     return status;
 }
 
-/* KEDGE_OK with `found` 0: the file is empty and may become ours. */
+/* KEDGE_OK with `found` 0: the file is empty and may become ours. Another process may make it so
+ * between two of the reads: it sets the number that tells whose the file is in the same transaction
+ * as the others, so that number is read last. */
 static kedge_status identify(kedge_sqlite_connection *connection, int32_t *found,
                              kedge_error *error)
 {
     const kedge_sqlite_kind *kind = connection->kind;
     int64_t application_id = 0, version = 0, tables = 0;
     *found = 0;
-    kedge_status status = read_number(connection, "PRAGMA application_id", &application_id, error);
+    kedge_status status =
+        read_number(connection, "SELECT count(*) FROM sqlite_schema", &tables, error);
     if (status == KEDGE_OK)
         status = read_number(connection, "PRAGMA user_version", &version, error);
     if (status == KEDGE_OK)
-        status = read_number(connection, "SELECT count(*) FROM sqlite_schema", &tables, error);
+        status = read_number(connection, "PRAGMA application_id", &application_id, error);
     if (status != KEDGE_OK) return status;
-    if (application_id == 0 && version == 0 && tables == 0) return KEDGE_OK;
-    if (application_id != kind->application_id)
+    bool ours = application_id == kind->application_id;
+    if ((application_id == 0 || ours) && version == 0 && tables == 0) return KEDGE_OK;
+    if (!ours)
         return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-database",
                           "%s is a database, but not one of Kedge's %s", connection->path,
                           kind->name);

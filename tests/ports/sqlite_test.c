@@ -143,6 +143,49 @@ static void test_the_database_of_another_application_is_refused_and_kept(void **
     assert_status(open_status(f), KEDGE_NOT_A_DATABASE);
 }
 
+/* ---- two processes ---- */
+
+/* Another process makes the database when a statement with this word begins; NULL: it did. */
+static const char *made_at;
+static fixture *made_in;
+
+static int make_elsewhere(unsigned kind, void *context, void *statement, void *sql)
+{
+    kedge_records records;
+    (void)kind, (void)context, (void)statement;
+    if (made_at == NULL || strstr(sql, made_at) == NULL) return 0;
+    made_at = NULL;
+    records = open_records(made_in);
+    assert_ok(put(&records, "a", 10));
+    records.vtable->close(records.self);
+    return 0;
+}
+
+static int watch(sqlite3 *handle, char **message, const struct sqlite3_api_routines *routines)
+{
+    (void)message, (void)routines;
+    return sqlite3_trace_v2(handle, SQLITE_TRACE_STMT, make_elsewhere, NULL);
+}
+
+static void test_a_database_that_another_process_makes_at_the_same_time_is_ours(void **state)
+{
+    static const char *const words[] = {"sqlite_schema", "user_version", "application_id",
+                                        "journal_mode", "BEGIN IMMEDIATE"};
+    made_in = *state;
+    assert_int_equal(sqlite3_auto_extension((void (*)(void))watch), SQLITE_OK);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%zu.db", i);
+        world_path(&made_in->around, name, made_in->path);
+        made_at = words[i];
+        kedge_records records = open_records(made_in);
+        assert_null(made_at);
+        assert_ok(put(&records, "b", 10));
+        records.vtable->close(records.self);
+    }
+    sqlite3_reset_auto_extension();
+}
+
 static void test_a_queue_is_not_opened_as_records(void **state)
 {
     fixture *f = *state;
@@ -331,6 +374,7 @@ int main(void)
         apart(test_messages_receipts_and_deduplication_outlive_a_reopening),
         apart(test_a_file_that_is_no_database_is_refused_and_kept),
         apart(test_the_database_of_another_application_is_refused_and_kept),
+        apart(test_a_database_that_another_process_makes_at_the_same_time_is_ours),
         apart(test_a_queue_is_not_opened_as_records),
         apart(test_a_queue_of_the_first_version_is_upgraded),
         apart(test_records_of_the_first_version_are_upgraded),
