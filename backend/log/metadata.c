@@ -1,5 +1,9 @@
 /* The metadata of an entry: the only part of it that changes. And Last Snapshot of its segment,
- * which only moves forward. */
+ * which only moves forward.
+ *
+ * Both records are written in one transaction. So Last Snapshot never points to an entry without a
+ * snapshot; and who archives the segment at the same time finds its record changed, and begins
+ * again: no entry is archived as it was before. */
 #include "backend/base/pause.h"
 #include "backend/log/segments.h"
 #include "common/error.h"
@@ -39,55 +43,54 @@ static void change(kedge_bytes *value, kedge_bytes wanted, bool *changed)
     *changed = true;
 }
 
-/* Finds the segment by consistent reads, and writes the entry over what was read. */
-static kedge_status write_entry(const kedge_log *log, int64_t number,
-                                const kedge_log_metadata *metadata, kedge_log_segment *segment,
-                                kedge_error *error)
+static kedge_status write_both(const kedge_log *log, kedge_log_entry *entry,
+                               kedge_log_segment *segment, kedge_arena *arena, kedge_error *error)
 {
-    kedge_log_record record;
+    kedge_log_record entry_record, segment_record;
+    int64_t entry_revision = entry->revision++, segment_revision = segment->revision++;
+    kedge_status status = kedge_log_entry_encode(log, entry, arena, &entry_record, error);
+    if (status != KEDGE_OK) return status;
+    kedge_log_segment_encode(log, segment, &segment_record);
+    const kedge_record_write writes[] = {kedge_log_put_over(&entry_record, entry_revision),
+                                         kedge_log_put_over(&segment_record, segment_revision)};
+    const kedge_records *records = log->project->records;
+    return records->vtable->transact(records->self, writes, 2, error);
+}
+
+/* Finds the segment by consistent reads, and writes over what was read. */
+static kedge_status write_entry(const kedge_log *log, int64_t number,
+                                const kedge_log_metadata *metadata, kedge_error *error)
+{
+    kedge_log_segment segment;
     int64_t kept = number;
     bool changed = false;
     kedge_log_page page = kedge_log_page_make(log->project->allocator);
-    kedge_status status = kedge_log_segment_find(log, &kept, segment, error);
-    if (status == KEDGE_OK && kept == number && segment->archived) {
+    kedge_status status = kedge_log_segment_find(log, &kept, &segment, error);
+    if (status == KEDGE_OK && kept == number && segment.archived) {
         status = kedge_fail(error, KEDGE_REJECTED, "log-segment-archived",
                             "segment %lld of the log %.*s is archived, and never changes again",
-                            (long long)segment->num, (int)log->name.size, log->name.data);
+                            (long long)segment.num, (int)log->name.size, log->name.data);
     }
     if (status == KEDGE_OK && kept != number) {
         status = kedge_fail(error, KEDGE_NOT_FOUND, "log-entry-not-found",
                             "the log %.*s does not keep the entry %lld any more",
                             (int)log->name.size, log->name.data, (long long)number);
     }
-    if (status == KEDGE_OK)
-        status = kedge_log_entry_get(log, segment, number - segment->first, &page, error);
+    int64_t num = status == KEDGE_OK ? number - segment.first : 0;
+    if (status == KEDGE_OK) status = kedge_log_entry_get(log, &segment, num, &page, error);
     if (status != KEDGE_OK) goto out;
     kedge_log_entry entry = page.entries[0];
     change(&entry.snapshot, metadata->snapshot, &changed);
     change(&entry.history, metadata->history, &changed);
     change(&entry.pending, metadata->pending, &changed);
-    if (!changed) goto out;
-    int64_t revision = entry.revision++;
-    status = kedge_log_entry_encode(log, &entry, &page.arena, &record, error);
-    if (status == KEDGE_OK) {
-        kedge_record_write write = kedge_log_put_over(&record, revision);
-        const kedge_records *records = log->project->records;
-        status = records->vtable->write(records->self, &write, error);
+    if (metadata->snapshot.size > 0 && segment.last_snapshot < num) {
+        segment.last_snapshot = num;
+        changed = true;
     }
+    if (changed) status = write_both(log, &entry, &segment, &page.arena, error);
 out:
     kedge_log_page_free(&page);
     return status;
-}
-
-/* The snapshot's entry comes first, so that Last Snapshot never points to an entry without one. */
-static kedge_status move_snapshot(const kedge_log *log, int64_t number, kedge_log_segment *segment,
-                                  kedge_error *error)
-{
-    kedge_status status = kedge_log_segment_get(log, segment->num, segment, error);
-    int64_t num = number - segment->first;
-    if (status != KEDGE_OK || segment->last_snapshot >= num) return status;
-    segment->last_snapshot = num;
-    return kedge_log_segment_change(log, segment, error);
 }
 
 /* Every try reads what is there; one that was written before is then nothing to do. */
@@ -98,11 +101,8 @@ kedge_status kedge_log_set_metadata(const kedge_log *log, int64_t number,
     kedge_status status = check(metadata, error);
     if (status != KEDGE_OK) return status;
     for (uint32_t tries = 0; tries < KEDGE_LOG_TRIES_MAX; tries++) {
-        kedge_log_segment segment;
         if (tries > 0) kedge_backend_pause(log->project->backend, tries);
-        status = write_entry(log, number, metadata, &segment, &failure);
-        if (status == KEDGE_OK && metadata->snapshot.size > 0)
-            status = move_snapshot(log, number, &segment, &failure);
+        status = write_entry(log, number, metadata, &failure);
         if (status == KEDGE_OK) return KEDGE_OK;
         if (!kedge_log_is_transient(status))
             return kedge_fail(error, status, failure.code, "%s", failure.message);

@@ -204,6 +204,64 @@ static void test_the_metadata_of_an_archived_segment_stays(void **state)
     assert_string_equal(error.code, "log-segment-archived");
 }
 
+static kedge_backend *other;
+static bool was_set;
+
+static void set_elsewhere(test_world *world)
+{
+    const kedge_log_metadata metadata = {.history = KEDGE_BYTES("h")};
+    (void)world;
+    was_set = kedge_log_set_metadata(journal_of(other), 1, &metadata, NULL) == KEDGE_OK;
+}
+
+static void archive_elsewhere(test_world *world)
+{
+    (void)world;
+    archive(journal_of(other), 0, KEDGE_LOG_KEEP);
+}
+
+static void check_history(const kedge_log *log, bool set)
+{
+    kedge_log_reader reader;
+    kedge_log_page page = kedge_log_page_make(log->project->allocator);
+    archive(log, 0, KEDGE_LOG_DELETE);
+    assert_int_equal(kedge_log_query(log, KEDGE_LOG_FROM_NUMBER, 1, false, &reader, NULL),
+                     KEDGE_OK);
+    assert_int_equal(kedge_log_read(&reader, 1, &page, NULL), KEDGE_OK);
+    assert_int_equal(page.entries[0].history.size, set ? 1 : 0);
+    kedge_log_page_free(&page);
+}
+
+/* Each in the middle of the other: set, and archived with it; or refused. */
+static void test_metadata_that_is_set_is_never_left_out_of_the_archive(void **state)
+{
+    (void)state;
+    int set = 0, refused = 0;
+    for (uint64_t at = 1; at <= 12; at++) {
+        void *own = NULL;
+        assert_int_equal(world_setup_memory(&own), 0);
+        test_world *world = own;
+        const kedge_log *log = three_segments(world);
+        const kedge_log_metadata metadata = {.history = KEDGE_BYTES("h")};
+        bool sets = at > 6;
+        other = world_new_backend(world);
+        was_set = false;
+        world_arm(world, WORLD_FAULT_NONE, 0, false, false);
+        world->meddle_at = sets ? at - 6 : at;
+        world->meddle = sets ? archive_elsewhere : set_elsewhere;
+        if (sets)
+            was_set = kedge_log_set_metadata(log, 1, &metadata, NULL) == KEDGE_OK;
+        else
+            archive(log, 0, KEDGE_LOG_KEEP);
+        world->meddle = NULL;
+        check_history(log, was_set);
+        was_set ? set++ : refused++;
+        kedge_backend_free(other);
+        world_teardown(&own);
+    }
+    assert_true(set > 4 && refused > 1);
+}
+
 static void test_an_archive_that_broke_off_is_finished(void **state)
 {
     test_world *world = *state;
@@ -307,6 +365,7 @@ int main(void)
         OVER_BOTH(test_an_archived_entry_may_expire_instead),
         OVER_BOTH(test_an_archive_that_is_damaged_is_told),
         OVER_MEMORY(test_the_metadata_of_an_archived_segment_stays),
+        cmocka_unit_test(test_metadata_that_is_set_is_never_left_out_of_the_archive),
         OVER_BOTH(test_an_archive_that_broke_off_is_finished),
         OVER_BOTH(test_a_truncation_stops_at_the_last_snapshot),
         OVER_BOTH(test_a_truncation_removes_entries_segments_bodies_and_archives),
