@@ -69,11 +69,11 @@ typedef struct kedge_options {
      * kedge_sync_status.last_error says why. False, or refused: the client waits for the project,
      * with the error "project-not-found", and syncs once it is there. */
     bool create_project;
-    /* How long, from its timestamp on, an edit waits for a server that lacks its mutator or has an
-     * older version of it. Meanwhile the edit and those after it stay pending, and
-     * kedge_sync_status.last_error has the code "server-too-old". After that time the server
-     * decides the edit without the mutator, and it comes into the inbox. 0: it waits until the
-     * server is newer; -1: it does not wait. */
+    /* How long, from its timestamp on and by this device's clock, an edit waits for a server that
+     * lacks its mutator or has an older version of it. Meanwhile the edit and those after it stay
+     * pending, and kedge_sync_status.last_error has the code "server-too-old". After that time the
+     * server decides the edit without the mutator, and it comes into the inbox. 0: it waits until
+     * the server is newer; -1: it does not wait. */
     int64_t server_wait_ms;
     /* NULL: no token is sent (a server in open mode on loopback). `user` and `role` must be the
      * token's; otherwise a rule about them may pass here and reject the edit on the server. */
@@ -116,7 +116,8 @@ typedef struct kedge_options {
  * KEDGE_CORRUPT when the outbox is damaged: nothing is changed, and `error` says how many edits can
  * be read. kedge_repair, or the command `kedge repair`, saves them into a new folder. The caller
  * owns `*db` and must free it with kedge_close. When kedge_open fails, it does not call
- * `userdata_free`.
+ * `userdata_free`. It waits until other processes that have the folder open have finished what they
+ * write: see kedge_mutate.
  * Errors: KEDGE_INVALID_ARGUMENT, KEDGE_UNSUPPORTED (an option that is not known),
  * KEDGE_LIMIT_EXCEEDED (a name that is too long),
  * KEDGE_NOT_A_DATABASE, KEDGE_NEWER_DATABASE, KEDGE_CORRUPT, KEDGE_REGISTRY_MISMATCH, KEDGE_BUSY,
@@ -138,7 +139,18 @@ KEDGE_API kedge_status kedge_close(kedge_db *KEDGE_NULLABLE db);
  * builds on one (a patch of an item whose creation is withheld) is rejected as if the item did not
  * exist. `args` is JSON (I-JSON, RFC 7493) of at most 8 MiB. `*sequence` is the edit's number in
  * this folder: 1, 2, 3…; it never changes and is never reused. `sequence` may be NULL. No network
- * is touched. Errors: KEDGE_REJECTED when the mutator refused the edit, which is not kept;
+ * is touched.
+ *
+ * All that writes to the folder takes turns: threads, other processes that have it open, and pulls
+ * that are applied. kedge_mutate waits for its turn and for the disk. A pull has the turn for as
+ * long as the pending edits that it affects run again; in the first pull after kedge_open these are
+ * all. With tens of thousands of them that takes seconds. A process that is suspended in its turn
+ * keeps it until it goes on. So a thread that must not wait, such as that of a user interface,
+ * leaves edits to another thread. kedge_open, kedge_close, kedge_cancel and the functions that edit
+ * in other headers wait in the same way; reads do not (kedge/read.h). docs/reference/c-api.md lists
+ * what waits.
+ *
+ * Errors: KEDGE_REJECTED when the mutator refused the edit, which is not kept;
  * KEDGE_NOT_FOUND for an unknown mutator; KEDGE_INVALID_JSON, KEDGE_LIMIT_EXCEEDED,
  * KEDGE_DISK_FULL, KEDGE_IO; KEDGE_CORRUPT when outbox.db was damaged while it was open: close the
  * database and call kedge_repair. After KEDGE_IO no read shows the edit, but it may be on the disk:

@@ -45,7 +45,9 @@ typedef const kedge_mutator *KEDGE_NULLABLE (*kedge_plugin_mutators_function)(si
 
 /* The user, role and client that make a mutation. The strings are borrowed and never NULL. On a
  * client whose user is not known yet, `user` is "". `now_ms` is the mutation's own timestamp,
- * milliseconds since 1970, the same at each replay. */
+ * milliseconds since 1970, the same at each replay: what the clock of the device said when the edit
+ * was made. The server does not check it, and an edit that is made again by kedge_rejected_resubmit
+ * has a new one. So a date that matters should be an arg. */
 typedef struct kedge_caller {
     const char *user;
     const char *role;

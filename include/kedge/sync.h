@@ -11,8 +11,11 @@ KEDGE_BEGIN_DECLS
 #define KEDGE_CLIENT_ID_SIZE (KEDGE_LIMIT_CLIENT_ID_BYTES + 1)
 
 typedef enum kedge_connection {
-    KEDGE_OFFLINE = 0,    /* by option, kedge_set_online(db, false), or without a url */
-    KEDGE_FOLLOWER = 1,   /* another process has the database open and does the syncing */
+    KEDGE_OFFLINE = 0, /* by option, kedge_set_online(db, false), or without a url */
+    /* Another process has the database open and does the syncing. Errors of the sync are told there
+     * alone: `last_error` stays empty here, and kedge_sync fails with the status of the cause and
+     * the code "sync-failed". */
+    KEDGE_FOLLOWER = 1,
     KEDGE_CONNECTING = 2, /* no response yet, or waiting to retry */
     /* The last request had a response; pending edits may wait for a newer server all the same: see
      * `last_error`. A server that goes away is noticed when the event stream breaks, or has been
@@ -44,9 +47,10 @@ typedef struct kedge_sync_status {
     /* the error of the last request; status KEDGE_OK when it succeeded. While online also
      * "server-too-old": pending edits wait for a newer server, as the message says; all else goes
      * on. "items-damaged": the server has lost items and left them out; the message names the first
-     * ones. "client-id-unstable": check whether two copies of the folder are in use. "disk-full"
-     * as long as the cache cannot be written: reads show all edits, further edits are refused,
-     * and nothing is pulled. "outbox-damaged": see kedge_get_sync_status. */
+     * ones. "client-id-unstable": check whether two copies of the folder are in use. Whatever the
+     * connection is: "disk-full" as long as the cache cannot be written: reads show all edits,
+     * further edits are refused, and nothing is pulled, so that the connection becomes
+     * KEDGE_CONNECTING. "outbox-damaged": see kedge_get_sync_status. */
     kedge_error last_error;
 } kedge_sync_status;
 
@@ -59,20 +63,23 @@ typedef struct kedge_sync_status {
     }
 
 /* Fills `status` with a consistent snapshot, from the disk and the worker, without using the
- * network. When outbox.db is found damaged, the database stops: it acknowledges and sends no more
- * edits, and every function that needs the outbox returns KEDGE_CORRUPT with the code
- * "outbox-damaged" and the same message. kedge_get_sync_status still returns KEDGE_OK: `connection`
- * is KEDGE_STOPPED, `last_error` is that error, `pending` includes edits that can no longer be
- * read, and the other members have what can be read (`client` may be ""). Watches are called once
- * when this happens. Items can still be read. Errors: KEDGE_IO, KEDGE_BUSY, KEDGE_NO_MEMORY,
- * KEDGE_LIMIT_EXCEEDED. */
+ * network. It may wait for a writer, such as a pull that is applied: see kedge_mutate. A user
+ * interface should keep what kedge_watch_sync_status gave last. When outbox.db is found damaged,
+ * the database stops: it acknowledges and sends no more edits, and every function that needs the
+ * outbox returns KEDGE_CORRUPT with the code "outbox-damaged" and the same message.
+ * kedge_get_sync_status still returns KEDGE_OK: `connection` is KEDGE_STOPPED, `last_error` is that
+ * error, `pending` includes edits that can no longer be read, and the other members have what can
+ * be read (`client` may be ""). Watches are called once when this happens. Items can still be read.
+ * Errors: KEDGE_IO, KEDGE_BUSY, KEDGE_NO_MEMORY, KEDGE_LIMIT_EXCEEDED. */
 KEDGE_API kedge_status kedge_get_sync_status(kedge_db *db, kedge_sync_status *status,
                                              kedge_error *KEDGE_NULLABLE error);
 
 /* A watch of the status, or of the inbox. Its callback runs through the dispatcher, or on the
  * worker thread when there is none, never inside a call of the app and never twice at a time. It
  * may call any function, except that kedge_close refuses, and that on the worker thread the
- * functions that wait for the server (kedge_sync, kedge_wait, kedge_history) do. */
+ * functions that wait for the server (kedge_sync, kedge_wait, kedge_history) do. A watch of the
+ * status reads it on the thread of the callback, and may wait there as kedge_get_sync_status
+ * does. */
 typedef struct kedge_sync_watch kedge_sync_watch;
 
 /* `status` is borrowed during the callback. */
@@ -190,18 +197,20 @@ typedef void (*kedge_rejected_function)(void *KEDGE_NULLABLE userdata,
 /* Calls `callback` once for each edit in the inbox: for those that are there now, and then for each
  * that comes, whichever process of the folder has pulled it. An edit that is dismissed before its
  * callback could run gives no call. A new watch, for example after kedge_open, begins again with
- * all edits that are in the inbox. Otherwise as kedge_watch_sync_status. */
+ * all edits that are in the inbox: an app that announces them should remember which it has
+ * announced. Otherwise as kedge_watch_sync_status. */
 KEDGE_API kedge_status
 kedge_watch_rejected(kedge_db *db, kedge_rejected_function callback, void *KEDGE_NULLABLE userdata,
                      void (*KEDGE_NULLABLE userdata_free)(void *KEDGE_NULLABLE),
                      kedge_sync_watch **watch, kedge_error *KEDGE_NULLABLE error);
 
 /* Remove a rejected edit from the inbox of this folder. kedge_rejected_resubmit also makes the same
- * edit again, with a new sequence: it runs the mutator locally and fails as kedge_mutate does, and
- * then the edit stays in the inbox. A damaged edit cannot be resubmitted (KEDGE_CONFLICT,
- * "mutation-damaged"): sync, look whether the server has its changes, make the edit again if not,
- * and dismiss the damaged one. Return KEDGE_NOT_FOUND when the edit is not in the inbox;
- * KEDGE_CORRUPT as for kedge_mutate. */
+ * edit again, with a new sequence and with the time of the call as its timestamp: it runs the
+ * mutator locally and fails as kedge_mutate does, and then the edit stays in the inbox. Both are
+ * durable when they return, and may wait as kedge_mutate does. A damaged edit cannot be resubmitted
+ * (KEDGE_CONFLICT, "mutation-damaged"): sync, look whether the server has its changes, make the
+ * edit again if not, and dismiss the damaged one. Return KEDGE_NOT_FOUND when the edit is not in
+ * the inbox; KEDGE_CORRUPT as for kedge_mutate. */
 KEDGE_API kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence,
                                               kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence,

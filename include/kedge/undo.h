@@ -14,6 +14,11 @@
  * is subtracted. So an undo works while the group is pending and after it was decided, offline and
  * online, and is itself pending until the server decides it.
  *
+ * Warning: an undo may take back a part of a group and return KEDGE_OK: places that others have
+ * changed are kept (kedge_undo_result.kept), and no mutator of the app runs. Where a rule holds for
+ * several places together, such as a sum of two balances, the app needs a mutator of its own that
+ * does the opposite.
+ *
  * Groups are kept in memory, of this database handle alone, until it is closed: the newest
  * KEDGE_LIMIT_UNDO_GROUPS for undo and as many for redo, and at most KEDGE_LIMIT_UNDO_BYTES of
  * values; the oldest go first. After a restore of the backend they are forgotten. */
@@ -82,7 +87,8 @@ typedef struct kedge_undo_state {
         sizeof(kedge_undo_state), 0, 0, false, "", ""                                              \
     }
 
-/* Fills `state`, for the app's menu. */
+/* Fills `state`, for the app's menu. Any thread. It waits until the writers of this process are
+ * done, as kedge_undo_begin and kedge_undo_end do: see kedge_mutate. */
 KEDGE_API kedge_status kedge_get_undo_state(kedge_db *db, kedge_undo_state *state,
                                             kedge_error *KEDGE_NULLABLE error);
 
