@@ -112,6 +112,7 @@ kedge_status kedge_sqs_dead_letters(void *context, uint32_t count, kedge_queue_b
     qsort(taken->letters, taken->count, sizeof taken->letters[0], compare_ages);
     for (size_t i = 0; i < taken->count && found.count < count && status == KEDGE_OK; i++)
         status = show(self, taken->letters[i], count, &memory, &found, error);
+    found.more = is_full(taken) || taken->count > count;
     kedge_buffer_free(&memory);
     end_look(self, taken);
     if (status == KEDGE_OK)

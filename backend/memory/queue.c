@@ -404,6 +404,7 @@ static kedge_status queue_dead_letters(void *context, uint32_t count, kedge_queu
         const message *at = self->messages.entries[i];
         if (at->dead) status = copy_out(self, at, 0, count, &found, error);
     }
+    found.more = found.count == count;
     pthread_mutex_unlock(&self->mutex);
     if (status == KEDGE_OK)
         *batch = found;

@@ -39,6 +39,7 @@ typedef struct kedge_queue_message {
 typedef struct kedge_queue_batch {
     kedge_queue_message *messages;
     size_t count;
+    bool more; /* there may be other dead letters than these */
     void *memory;
     void (*memory_free)(void *memory);
 } kedge_queue_batch;
@@ -81,8 +82,9 @@ typedef struct kedge_queue_vtable {
      * may say KEDGE_OK, since it does not remember who deleted it. */
     kedge_status (*done)(void *self, const char *receipt, kedge_error *error);
     /* must. Up to `count` (1 to 100) dead letters, oldest first, which stay; their receipts are for
-     * redrive. SQS shows the KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP oldest of a group, and to one
-     * caller at a time. */
+     * redrive. `more` is true when the call ended before it met all. SQS shows the
+     * KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP oldest of a group, and to one caller at a time: what it
+     * keeps back so, `more` does not tell. Nor are letters shown that nobody of Kedge sent. */
     kedge_status (*dead_letters)(void *self, uint32_t count, kedge_queue_batch *batch,
                                  kedge_error *error);
     /* must. Puts one dead letter back at the end of its group, as if it was never received.

@@ -178,8 +178,7 @@ kedge_status kedge_dead_letter_claims(const kedge_queue *queue, const kedge_proj
         kedge_key key = kedge_key_push(ref, hash);
         status = visit(context, kedge_key_bytes(&key), error);
     }
-    *whole = batch.count < KEDGE_QUEUE_DEAD_LETTERS_MAX &&
-             of_project < KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP;
+    *whole = status == KEDGE_OK && !batch.more && of_project < KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP;
     kedge_queue_batch_free(&batch);
     return status;
 }

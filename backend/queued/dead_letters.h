@@ -40,7 +40,7 @@ kedge_status kedge_dead_letter_write(kedge_queued *queued, const kedge_queue_mes
                                      kedge_json_writer *writer, kedge_error *error);
 /* Tells `visit` the key of each blob that a dead letter of the project refers to: claim checks.
  * `*whole`: no other can be referred to. Nobody can tell without a queue (its `vtable` NULL), nor
- * when there are as many letters as a queue shows. */
+ * when there are as many letters as a queue shows, or more bytes of them. */
 typedef kedge_status (*kedge_dead_letter_visit)(void *context, kedge_bytes key, kedge_error *error);
 kedge_status kedge_dead_letter_claims(const kedge_queue *queue, const kedge_project_ref *ref,
                                       kedge_dead_letter_visit visit, void *context, bool *whole,

@@ -321,7 +321,9 @@ static kedge_status queue_dead_letters(void *context, uint32_t count, kedge_queu
     if (status != KEDGE_OK) return status;
     queue_work work = work_of(self);
     work.count = count;
-    return submit_for_batch(self, dead_letters_work, &work, batch, error);
+    status = submit_for_batch(self, dead_letters_work, &work, batch, error);
+    if (status == KEDGE_OK) batch->more = batch->count == count;
+    return status;
 }
 
 /* ---- opening ---- */

@@ -1,8 +1,11 @@
 /* The queue port when SQS throttles, breaks off, refuses, or is not SQS. */
 #include "tests/aws/sqs_world.h"
+
+#include "common/hash.h"
 #include "tests/support/failing_allocator.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define THROTTLED                                                                                  \
@@ -386,6 +389,59 @@ static void test_dead_letters_are_given_back_also_when_the_look_breaks_off(void 
     sqs_world_end(&world);
 }
 
+#define LARGE_BODY    1000000
+#define LARGE_LETTERS 9
+
+/* The response of a receive with nine large messages; to be freed. */
+static char *large_letters(void)
+{
+    char *body = malloc(LARGE_BODY + 1);
+    const size_t size = LARGE_LETTERS * (LARGE_BODY + 512);
+    char *text = malloc(size);
+    char md5[KEDGE_MD5_HEX];
+    assert_non_null(body);
+    assert_non_null(text);
+    memset(body, 'a', LARGE_BODY);
+    body[LARGE_BODY] = '\0';
+    kedge_md5_hex(kedge_bytes_of(body), md5);
+    size_t used = (size_t)snprintf(text, size, "{\"Messages\":[");
+    for (int i = 0; i < LARGE_LETTERS; i++)
+        used +=
+            (size_t)snprintf(text + used, size - used,
+                             "%s{\"MessageId\":\"%d\",\"ReceiptHandle\":\"h%d\",\"Body\":\"%s\","
+                             "\"MD5OfBody\":\"%s\",\"Attributes\":{\"MessageGroupId\":\"g\","
+                             "\"SentTimestamp\":\"1\",\"ApproximateReceiveCount\":\"1\"}}",
+                             i == 0 ? "" : ",", i, i, body, md5);
+    snprintf(text + used, size - used, "]}");
+    free(body);
+    return text;
+}
+
+static bool shows_more(sqs_world *world, size_t shown)
+{
+    kedge_queue_batch batch = {0};
+    assert_int_equal(world->queue.vtable->dead_letters(world->queue.self, 100, &batch, NULL),
+                     KEDGE_OK);
+    assert_int_equal(batch.count, shown);
+    bool more = batch.more;
+    kedge_queue_batch_free(&batch);
+    return more;
+}
+
+static void test_a_look_that_ends_before_it_met_all_dead_letters_says_so(void **state)
+{
+    (void)state;
+    sqs_world world;
+    char *large = large_letters();
+    BEGIN_SQS(&world, OK(large), OK(EMPTY));
+    assert_false(shows_more(&world, LARGE_LETTERS));
+    sqs_world_end(&world);
+    BEGIN_SQS(&world, OK(large), OK(large), OK(large), OK(large), OK("{}"));
+    assert_true(shows_more(&world, 4 * (size_t)LARGE_LETTERS)); /* a fifth receive may give more */
+    sqs_world_end(&world);
+    free(large);
+}
+
 static void test_a_redrive_sends_under_the_letters_own_name_then_deletes(void **state)
 {
     (void)state;
@@ -453,6 +509,7 @@ int main(void)
         cmocka_unit_test(
             test_receipts_of_deliveries_and_of_dead_letters_are_not_taken_for_each_other),
         cmocka_unit_test(test_dead_letters_are_given_back_also_when_the_look_breaks_off),
+        cmocka_unit_test(test_a_look_that_ends_before_it_met_all_dead_letters_says_so),
         cmocka_unit_test(test_a_redrive_sends_under_the_letters_own_name_then_deletes),
         cmocka_unit_test(test_a_redrive_that_is_half_done_says_so_and_gives_the_letter_back),
     };

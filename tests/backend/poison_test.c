@@ -232,6 +232,28 @@ static void test_the_claim_checks_of_dead_letters_are_known_while_a_queue_shows_
     assert_int_equal(kept.count, 0);
 }
 
+static kedge_status show_no_more(void *self, uint32_t count, kedge_queue_batch *batch,
+                                 kedge_error *error)
+{
+    (void)self;
+    (void)count;
+    (void)error;
+    *batch = (kedge_queue_batch){.more = true};
+    return KEDGE_OK;
+}
+
+static void test_a_queue_that_has_more_dead_letters_than_it_shows_tells_not_all_claims(void **state)
+{
+    (void)state;
+    static const kedge_queue_vtable vtable = {.dead_letters = show_no_more};
+    const kedge_queue queue = {&vtable, NULL};
+    claims kept = {0};
+    bool whole = true;
+    assert_int_equal(kedge_dead_letter_claims(&queue, &notes, keep_claim, &kept, &whole, NULL),
+                     KEDGE_OK);
+    assert_false(whole);
+}
+
 /* ---- among others ---- */
 
 /* Makes version 1, which put broken/x, unreadable or readable again. */
@@ -437,6 +459,7 @@ int main(void)
         QUEUED(test_a_claim_check_whose_push_is_gone_is_buried),
         QUEUED(test_a_claim_check_whose_push_is_damaged_is_buried),
         QUEUED(test_the_claim_checks_of_dead_letters_are_known_while_a_queue_shows_all),
+        QUEUED(test_a_queue_that_has_more_dead_letters_than_it_shows_tells_not_all_claims),
         QUEUED(test_a_message_that_cannot_be_decided_is_parted_from_its_batch),
         QUEUED(test_a_dead_letter_that_was_decided_meanwhile_changes_nothing_when_it_is_put_back),
         cmocka_unit_test(test_a_message_that_kills_its_consumer_is_found_out_wherever_it_stands),
