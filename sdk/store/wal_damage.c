@@ -91,7 +91,7 @@ static int64_t place(int64_t index)
  * nothing of such a WAL. */
 static bool begin(frames *at, int64_t index)
 {
-    unsigned char header[HEADER_BYTES], head[HEAD_BYTES];
+    unsigned char header[HEADER_BYTES];
     if (!at->read(at->context, header, HEADER_BYTES, 0)) return false;
     uint32_t magic = get(header, true);
     at->big = (magic & 1) != 0;
@@ -104,10 +104,10 @@ static bool begin(frames *at, int64_t index)
     at->size = at->page = 0;
     at->stored = at->start;
     if (index == 0) return true;
-    if (!at->read(at->context, head, HEAD_BYTES, place(index))) return false;
-    at->page = get(head, true);
-    at->size = get(head + 4, true);
-    at->stored = stored_at(head + 16);
+    if (!at->read(at->context, at->frame, FRAME_BYTES, place(index))) return false;
+    at->page = get(at->frame, true);
+    at->size = get(at->frame + 4, true);
+    at->stored = stored_at(at->frame + 16);
     return true;
 }
 
@@ -130,19 +130,23 @@ static bool next(frames *at)
 }
 
 /* The last frame of the commits that were durable and stand behind damage; 0: there are none.
- * `pages`: how many the database has then. */
+ * `pages`: how many the database has then.
+ *
+ * A commit may be filled up with copies of its last frame, to the end of a sector. What a copy has
+ * behind that sector is not durable with the commit. So a copy that is torn is no lost commit. */
 static int64_t find_last(frames *at, uint32_t *pages)
 {
-    bool broken = false, durable = false;
+    bool broken = false, durable = false, lost = false;
     int64_t last = 0;
     for (int foreign = 0; foreign < FOREIGN_MAX;) {
         uint32_t page = at->page, size = at->size;
+        sum copied = size != 0 ? sum_of_frame(at, at->stored) : at->start;
         if (!next(at)) break;
         foreign = at->ours ? 0 : foreign + 1;
         broken = broken || !at->linked;
-        /* A commit may be filled up with copies of its last frame. */
         bool follows = size != 0 && (at->page != page || at->size == 0);
-        durable = at->linked && (durable || (broken && follows));
+        durable = at->linked && (durable || (lost && follows));
+        if (size == 0 || !at->ours || !equal(at->stored, copied)) lost = broken;
         if (durable && follows && last < at->index - 1) {
             last = at->index - 1;
             *pages = size;

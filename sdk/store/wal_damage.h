@@ -5,7 +5,7 @@
 #include "sdk/store/database.h"
 
 /* Whether the WAL has commits behind the frames that SQLite reads, which were durable. Reads some
- * hundred bytes when it is whole. The caller has the write lock. */
+ * kilobytes when it is whole. The caller has the write lock. */
 bool kedge_wal_is_damaged(const kedge_store_db *db);
 
 /* Writes the frames of a damaged WAL anew, so that SQLite reads all of them, the damaged pages

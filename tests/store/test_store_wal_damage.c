@@ -2,6 +2,7 @@
  * saved. */
 #include "sdk/store/repair.h"
 #include "tests/store/fixture.h"
+#include "tests/support/fault_vfs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -24,20 +26,25 @@ typedef struct scene {
 } scene;
 
 /* EDITS edits that have never left, in the WALs. */
-static int setup(void **state)
+static void make_edits(scene *s)
 {
-    scene *s = malloc(sizeof *s);
     char args[256];
-    fixture_begin(&s->f);
     fixture_open(&s->f);
-    (void)snprintf(s->whole, sizeof s->whole, "%s/whole", s->f.folder);
-    (void)snprintf(s->saved, sizeof s->saved, "%s/saved", s->f.folder);
-    (void)snprintf(s->wal, sizeof s->wal, "%s/outbox.db-wal", s->f.path);
     for (int i = 1; i <= EDITS; i++) {
         (void)snprintf(args, sizeof args, "{\"id\":\"e%d\",\"by\":1,\"note\":\"%0150d\"}", i, i);
         assert_int_equal(fixture_mutate(&s->f, "add", args), i);
     }
     fixture_close(&s->f);
+}
+
+static int setup(void **state)
+{
+    scene *s = malloc(sizeof *s);
+    fixture_begin(&s->f);
+    (void)snprintf(s->whole, sizeof s->whole, "%s/whole", s->f.folder);
+    (void)snprintf(s->saved, sizeof s->saved, "%s/saved", s->f.folder);
+    (void)snprintf(s->wal, sizeof s->wal, "%s/outbox.db-wal", s->f.path);
+    make_edits(s);
     fixture_copy_tree(s->f.path, s->whole);
     *state = s;
     return 0;
@@ -137,6 +144,45 @@ static void test_a_commit_that_a_power_cut_has_torn_is_no_damage(void **state)
     assert_false(repaired);
 }
 
+/* The offset of the last frame that fills up a commit to its sector, with another commit behind
+ * it. */
+static long last_copy(const char *path)
+{
+    uint32_t before[2] = {0, 0}, heads[2]; /* page, and size of the database: not 0 at the end */
+    long found = 0, end = wal_end(path) - FRAME_BYTES;
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    for (long at = WAL_HEADER_BYTES; at < end; at += FRAME_BYTES) {
+        assert_int_equal(fseek(file, at, SEEK_SET), 0);
+        assert_int_equal(fread(heads, 1, sizeof heads, file), sizeof heads);
+        if (heads[1] != 0 && memcmp(heads, before, sizeof heads) == 0) found = at;
+        memcpy(before, heads, sizeof before);
+    }
+    assert_int_equal(fclose(file), 0);
+    assert_int_not_equal(found, 0);
+    return found;
+}
+
+/* On a disk that may damage what stands beside a write. The power cut came when the next commit had
+ * written its first frame. */
+static void test_what_fills_up_a_commit_may_be_torn(void **state)
+{
+    scene *s = *state;
+    bool repaired;
+    fault_vfs *vfs = fault_vfs_new("kedge-fault", 1);
+    assert_non_null(vfs);
+    fixture_remove_tree(s->f.path);
+    s->f.options.vfs = "kedge-fault";
+    make_edits(s);
+    s->f.options.vfs = NULL;
+    fault_vfs_free(vfs);
+    long copy = last_copy(s->wal);
+    assert_int_equal(truncate(s->wal, copy + 2 * FRAME_BYTES), 0);
+    flip_bit(s->wal, copy + FRAME_BYTES - 100);
+    assert_in_range(count_saved(s, &repaired), EDITS - 2, EDITS - 1);
+    assert_false(repaired);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +190,7 @@ int main(void)
             test_a_bit_that_flips_in_the_wal_takes_no_edit_behind_it_away, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_commit_that_a_power_cut_has_torn_is_no_damage, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_what_fills_up_a_commit_may_be_torn, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
