@@ -226,6 +226,16 @@ class database
     {
         return call(kedge_rejected_dismiss, sequence);
     }
+    /* How many. */
+    result<size_t> dismiss_through(int64_t sequence) const
+    {
+        size_t dismissed = 0;
+        return detail::give(
+            [&](kedge_error *e) {
+                return kedge_rejected_dismiss_through(db_, sequence, &dismissed, e);
+            },
+            [&] { return dismissed; });
+    }
     /* The new sequence. */
     result<int64_t> resubmit(int64_t sequence) const
     {

@@ -179,8 +179,9 @@ typedef struct kedge_mutation {
 typedef struct kedge_mutation_list kedge_mutation_list;
 
 /* Open a snapshot, in order of sequence, of the pending edits, or of the rejected edits in the
- * inbox. The caller owns `*list` and must free it with kedge_mutation_list_close before it closes
- * the database. */
+ * inbox. A client-only edit that was made again has the sequence of its first attempt, and stands
+ * where the newest one does. The caller owns `*list` and must free it with
+ * kedge_mutation_list_close before it closes the database. */
 KEDGE_API kedge_status kedge_pending_open(kedge_db *db, kedge_mutation_list **list,
                                           kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_rejected_open(kedge_db *db, kedge_mutation_list **list,
@@ -216,6 +217,24 @@ KEDGE_API kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence,
 KEDGE_API kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence,
                                                int64_t *KEDGE_NULLABLE new_sequence,
                                                kedge_error *KEDGE_NULLABLE error);
+
+/* Removes from the inbox all edits that kedge_rejected_open lists up to the one of this sequence,
+ * that one included, as kedge_rejected_dismiss removes each; when none has this sequence, those
+ * with a lower one; INT64_MAX: all that are there at the call. `*dismissed` gets how many were
+ * removed, 0 included.
+ *
+ * Edits are decided in the order in which they were made. So one that is rejected after the list
+ * was read stands behind it, and stays in the inbox. There are two exceptions: a damaged edit is
+ * listed before the edits in front of it are decided, and a backend that was restored decides edits
+ * again. Then an edit of a lower sequence may be removed that the list did not have.
+ *
+ * Edits are removed in the order of the list, and made durable by the few hundred. Between these
+ * transactions other threads and processes can write. When it fails, and after a crash, a first
+ * part of them may be removed, and `*dismissed` is not set; the next call removes the rest. Errors
+ * as for kedge_rejected_dismiss, but not KEDGE_NOT_FOUND. */
+KEDGE_API kedge_status kedge_rejected_dismiss_through(kedge_db *db, int64_t sequence,
+                                                      size_t *KEDGE_NULLABLE dismissed,
+                                                      kedge_error *KEDGE_NULLABLE error);
 
 /* Requests the versions of the project from the server, newest first: a JSON array of objects
  * {version, created, mutations: [{client, id, name, args, timestamp, user, outcome, code?,

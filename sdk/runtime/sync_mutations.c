@@ -1,5 +1,5 @@
-/* kedge/sync.h: the lists of pending and of rejected mutations, and dismissing and resubmitting a
- * rejected one. */
+/* kedge/sync.h: the lists of pending and of rejected mutations, and dismissing and resubmitting
+ * rejected ones. */
 #include "sdk/runtime/check.h"
 #include "sdk/runtime/db.h"
 #include "sdk/runtime/structs.h"
@@ -51,6 +51,17 @@ kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence, kedge_error 
     if (db == NULL) return kedge_fail_null("db", error);
     kedge_status status = kedge_store_dismiss(db->store, sequence, error);
     if (status == KEDGE_OK) touch_inbox(db);
+    return status;
+}
+
+kedge_status kedge_rejected_dismiss_through(kedge_db *db, int64_t sequence, size_t *dismissed,
+                                            kedge_error *error)
+{
+    size_t count = 0;
+    if (db == NULL) return kedge_fail_null("db", error);
+    kedge_status status = kedge_store_dismiss_through(db->store, sequence, &count, error);
+    if (count > 0) touch_inbox(db);
+    if (status == KEDGE_OK && dismissed != NULL) *dismissed = count;
     return status;
 }
 

@@ -135,35 +135,46 @@ kedge_status kedge_inbox_follow(kedge_store_db *db, int64_t *sequence, kedge_err
     return KEDGE_OK;
 }
 
+/* ---- dismissing ---- */
+
 /* Whether the row is listed. A damaged row is healed first. */
-static kedge_status check_shown(kedge_store *store, int64_t sequence, kedge_error *error)
+static kedge_status is_shown(kedge_store *store, int64_t sequence, bool *shown, kedge_error *error)
 {
     static const char *const sql =
         "SELECT state, checksum = {rejected#} FROM rejected WHERE sequence = ?1";
     sqlite3_stmt *find;
     bool pending;
+    *shown = false;
     kedge_status status = is_pending(store, sequence, &pending, error);
     if (status == KEDGE_OK)
         status = kedge_store_db_find(&store->outbox, sql, &find, error, "i", sequence);
-    if (status == KEDGE_DONE) return not_in_inbox(sequence, error);
-    if (status != KEDGE_OK) return status;
+    if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
     int state = sqlite3_column_int(find, 0);
     bool sound = sqlite3_column_int(find, 1) == 1;
     sqlite3_reset(find);
     if (!sound) return kedge_outbox_fail_row(&store->outbox, "rejected", sequence, error);
-    bool shown = state == KEDGE_INBOX_DAMAGED || (state == KEDGE_INBOX_SHOWN && !pending);
-    return shown ? KEDGE_OK : not_in_inbox(sequence, error);
+    *shown = state == KEDGE_INBOX_DAMAGED || (state == KEDGE_INBOX_SHOWN && !pending);
+    return KEDGE_OK;
+}
+
+static kedge_status dismiss_row(kedge_store *store, int64_t sequence, bool *shown,
+                                kedge_error *error)
+{
+    kedge_status status = is_shown(store, sequence, shown, error);
+    if (status == KEDGE_OK && *shown)
+        status = kedge_inbox_set_state(store, sequence, KEDGE_INBOX_DISMISSED, error);
+    return status;
 }
 
 static kedge_status dismiss_work(kedge_store *store, void *context, kedge_error *error)
 {
     kedge_store_db *db = &store->outbox;
     int64_t sequence = *(const int64_t *)context;
+    bool shown = false;
     kedge_status status = kedge_store_db_begin(db, error);
     if (status == KEDGE_OK) status = kedge_inbox_follow(db, &sequence, error);
-    if (status == KEDGE_OK) status = check_shown(store, sequence, error);
-    if (status == KEDGE_OK)
-        status = kedge_inbox_set_state(store, sequence, KEDGE_INBOX_DISMISSED, error);
+    if (status == KEDGE_OK) status = dismiss_row(store, sequence, &shown, error);
+    if (status == KEDGE_OK && !shown) status = not_in_inbox(sequence, error);
     if (status == KEDGE_OK) status = kedge_wal_commit(db, error);
     return status;
 }
@@ -171,4 +182,72 @@ static kedge_status dismiss_work(kedge_store *store, void *context, kedge_error 
 kedge_status kedge_store_dismiss(kedge_store *store, int64_t sequence, kedge_error *error)
 {
     return kedge_store_take_turn(store, dismiss_work, &sequence, error);
+}
+
+/* Rows are dismissed in the order of the list. */
+typedef struct dismissal {
+    int64_t after;   /* 0: none was looked at yet */
+    int64_t through; /* as the app has named it, until the first row is looked for */
+    size_t dismissed;
+    bool more;
+} dismissal;
+
+/* The row that is listed under the number of its first attempt stands in the list by its own. An
+ * entry that comes later is not dismissed, whatever the app has named. */
+static kedge_status find_end(kedge_store *store, int64_t *through, kedge_error *error)
+{
+    static const char *const sql =
+        "SELECT coalesce(max(sequence), 0) FROM rejected WHERE sequence <= ?1";
+    int64_t led = *through;
+    bool shown = false;
+    kedge_status status = kedge_inbox_follow(&store->outbox, &led, error);
+    if (status == KEDGE_OK && led != *through) status = is_shown(store, led, &shown, error);
+    if (status != KEDGE_OK) return status;
+    return kedge_store_db_find_number(&store->outbox, sql, through, error, "i",
+                                      shown ? led : *through);
+}
+
+/* Returns KEDGE_DONE behind the last row. */
+static kedge_status dismiss_next(kedge_store *store, dismissal *at, kedge_error *error)
+{
+    static const char *const sql = "SELECT sequence FROM rejected WHERE sequence > ?1 AND"
+                                   " sequence <= ?2 AND state IN (0, 3) ORDER BY sequence LIMIT 1";
+    sqlite3_stmt *find;
+    bool shown;
+    kedge_status status =
+        kedge_store_db_find(&store->outbox, sql, &find, error, "ii", at->after, at->through);
+    if (status != KEDGE_OK) return status;
+    at->after = sqlite3_column_int64(find, 0);
+    sqlite3_reset(find);
+    status = dismiss_row(store, at->after, &shown, error);
+    if (status == KEDGE_OK && shown) at->dismissed++;
+    return status;
+}
+
+/* A turn may be repeated, and so starts from what the last commit has left. */
+static kedge_status dismiss_some(kedge_store *store, void *context, kedge_error *error)
+{
+    kedge_store_db *db = &store->outbox;
+    dismissal *committed = context;
+    dismissal at = *committed;
+    kedge_status status = kedge_store_db_begin(db, error);
+    if (status == KEDGE_OK && at.after == 0) status = find_end(store, &at.through, error);
+    for (int i = 0; i < KEDGE_STORE_DISMISS_ROWS && status == KEDGE_OK; i++)
+        status = dismiss_next(store, &at, error);
+    at.more = status == KEDGE_OK;
+    if (status == KEDGE_DONE) status = KEDGE_OK;
+    if (status == KEDGE_OK) status = kedge_wal_commit(db, error);
+    if (status == KEDGE_OK) *committed = at;
+    return status;
+}
+
+kedge_status kedge_store_dismiss_through(kedge_store *store, int64_t sequence, size_t *dismissed,
+                                         kedge_error *error)
+{
+    dismissal at = {.through = sequence, .more = true};
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && at.more)
+        status = kedge_store_take_turn(store, dismiss_some, &at, error);
+    *dismissed = at.dismissed;
+    return status;
 }

@@ -157,6 +157,10 @@ kedge_status kedge_store_mutate(kedge_store *store, kedge_bytes name, kedge_byte
 kedge_status kedge_store_cancel(kedge_store *store, int64_t sequence, kedge_change_set *changes,
                                 kedge_error *error);
 kedge_status kedge_store_dismiss(kedge_store *store, int64_t sequence, kedge_error *error);
+/* As kedge/sync.h says of kedge_rejected_dismiss_through, in turns of KEDGE_STORE_DISMISS_ROWS.
+ * `*dismissed` is set after a failure, too. */
+kedge_status kedge_store_dismiss_through(kedge_store *store, int64_t sequence, size_t *dismissed,
+                                         kedge_error *error);
 /* In one outbox transaction: adds a new pending mutation and removes the inbox row (a tombstone is
  * kept). */
 kedge_status kedge_store_resubmit(kedge_store *store, int64_t sequence, int64_t *new_sequence,

@@ -41,6 +41,8 @@
 /* Of the commits that other processes are told of: how many are kept, and of which size. */
 #define KEDGE_STORE_LOG_ROWS  256
 #define KEDGE_STORE_LOG_BYTES 262144 /* 256 KiB */
+/* Rows of the inbox that are dismissed in one turn. */
+#define KEDGE_STORE_DISMISS_ROWS 250
 /* Rows that one call of kedge_store_check_cache looks at: about a millisecond. */
 #define KEDGE_STORE_CHECK_ROWS   2000
 #define KEDGE_STORE_QUERY_STEPS  1000000000 /* for one row of a query: some ten seconds */

@@ -61,6 +61,15 @@ static kedge_status dismiss(runner *at, const cJSON *step, cJSON *given, kedge_e
     return kedge_rejected_dismiss(step_db(at, step), step_integer(step, "sequence", 0), error);
 }
 
+static kedge_status dismiss_through(runner *at, const cJSON *step, cJSON *given, kedge_error *error)
+{
+    size_t dismissed = 0;
+    kedge_status status = kedge_rejected_dismiss_through(
+        step_db(at, step), step_integer(step, "sequence", 0), &dismissed, error);
+    if (status == KEDGE_OK) cJSON_AddNumberToObject(given, "dismissed", (double)dismissed);
+    return status;
+}
+
 static kedge_status resubmit(runner *at, const cJSON *step, cJSON *given, kedge_error *error)
 {
     int64_t sequence = 0;
@@ -114,8 +123,17 @@ static kedge_status run_loop(runner *at, const cJSON *step, cJSON *given, kedge_
 }
 
 const step_row sync_steps[] = {
-    {"online", set_online},       {"offline", set_online}, {"sync", sync_now},
-    {"wait", wait_for},           {"status", get_status},  {"pending", list_mutations},
-    {"rejected", list_mutations}, {"dismiss", dismiss},    {"resubmit", resubmit},
-    {"history", history},         {"loop", run_loop},      {NULL, NULL},
+    {"online", set_online},
+    {"offline", set_online},
+    {"sync", sync_now},
+    {"wait", wait_for},
+    {"status", get_status},
+    {"pending", list_mutations},
+    {"rejected", list_mutations},
+    {"dismiss", dismiss},
+    {"dismiss_through", dismiss_through},
+    {"resubmit", resubmit},
+    {"history", history},
+    {"loop", run_loop},
+    {NULL, NULL},
 };

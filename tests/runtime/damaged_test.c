@@ -146,7 +146,7 @@ static void test_every_call_that_needs_the_outbox_answers_the_same(void **state)
     kedge_db *db = here->db;
     kedge_mutation_list *list = NULL;
     kedge_error first = find_damage(here);
-    kedge_error errors[7] = {{0}};
+    kedge_error errors[8] = {{0}};
     assert_non_null(strstr(first.message, here->outbox));
     assert_non_null(strstr(first.message, "kedge repair"));
     kedge_status responses[] = {
@@ -157,6 +157,7 @@ static void test_every_call_that_needs_the_outbox_answers_the_same(void **state)
         kedge_rejected_open(db, &list, &errors[4]),
         kedge_rejected_dismiss(db, 3, &errors[5]),
         kedge_rejected_resubmit(db, 3, NULL, &errors[6]),
+        kedge_rejected_dismiss_through(db, 3, NULL, &errors[7]),
     };
     for (size_t i = 0; i < sizeof responses / sizeof *responses; i++) {
         expect_damage(responses[i], &errors[i]);

@@ -194,6 +194,14 @@ static kedge_status call_dismiss(world *w, kedge_error *error)
     return kedge_rejected_dismiss(w->db, CONFIRMED + 1, error);
 }
 
+static kedge_status call_dismiss_through(world *w, kedge_error *error)
+{
+    size_t dismissed = 7;
+    kedge_status status = kedge_rejected_dismiss_through(w->db, INT64_MAX, &dismissed, error);
+    assert_int_equal(dismissed, status == KEDGE_OK ? 1 : 7);
+    return status;
+}
+
 static kedge_status call_resubmit(world *w, kedge_error *error)
 {
     return kedge_rejected_resubmit(w->db, CONFIRMED + 1, NULL, error);
@@ -378,6 +386,7 @@ const call every_call[] = {
     {.name = "get_status", .run = call_status},
     {.name = "pending and rejected", .run = call_lists},
     {.name = "dismiss", .run = call_dismiss, .dismisses = 1, .afresh = true},
+    {.name = "dismiss_through", .run = call_dismiss_through, .dismisses = 1, .afresh = true},
     {.name = "resubmit", .run = call_resubmit, .adds = 1, .dismisses = 1, .afresh = true},
     {.name = "wait", .run = call_wait},
     {.name = "watch, set_online", .run = call_watch},

@@ -3,6 +3,8 @@
 #include "tests/runtime/client.h"
 #include "tests/support/server_process.h"
 
+#include <kedge/loop.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -148,6 +150,21 @@ static bool one_rejection(const heard *got)
     return got->rejections == 1;
 }
 
+static bool three_in_inbox(const heard *got)
+{
+    return got->status.rejected == 3;
+}
+
+static bool two_in_inbox(const heard *got)
+{
+    return got->status.rejected == 2;
+}
+
+static bool none_in_inbox(const heard *got)
+{
+    return got->statuses > 0 && got->status.rejected == 0;
+}
+
 static bool two_rejections(const heard *got)
 {
     return got->rejections == 2;
@@ -237,6 +254,76 @@ static void test_each_rejected_edit_is_told_once(void **state)
     kedge_close(two);
     free(got);
     free(again);
+}
+
+static kedge_sync_watch *watch_status(heard *got)
+{
+    kedge_sync_watch *watch = NULL;
+    assert_int_equal(kedge_watch_sync_status(got->db, hear_status, got, NULL, &watch, NULL),
+                     KEDGE_OK);
+    return watch;
+}
+
+static bool is_awake(kedge_db *db)
+{
+    struct pollfd set = {.fd = kedge_loop_descriptor(db), .events = POLLIN};
+    return poll(&set, 1, 0) == 1;
+}
+
+/* Runs rounds until nothing is due. */
+static void calm_down(kedge_db *db)
+{
+    int32_t wait_ms = 0;
+    int64_t until = client_now_ms() + WAIT_MS;
+    do
+        assert_int_equal(kedge_loop_run(db, &wait_ms, NULL), KEDGE_OK);
+    while ((wait_ms == 0 || is_awake(db)) && client_now_ms() < until);
+    assert_false(is_awake(db));
+}
+
+/* A second database of the folder stands for another process. */
+static void test_edits_that_are_dismissed_at_once_are_told_here_and_to_another_process(void **state)
+{
+    place *here = *state;
+    size_t dismissed = 0;
+    int64_t sequences[3];
+    kedge_db *one = open_client(here, 1);
+    kedge_db *two = open_client(here, 2);
+    for (int i = 0; i < 3; i++) {
+        sequences[i] = be_rejected(one, two);
+        sync_now(one);
+    }
+    kedge_close(one);
+    kedge_options options = client_options(here->folders[1], NULL);
+    options.caller_driven = true;
+    one = client_open(&options);
+    heard *own = hear(one);
+    kedge_sync_watch *own_watch = watch_status(own);
+    calm_down(one);
+    assert_true(three_in_inbox(own));
+    assert_int_equal(kedge_rejected_dismiss_through(one, sequences[0], &dismissed, NULL), KEDGE_OK);
+    assert_int_equal(dismissed, 1);
+    assert_true(is_awake(one));
+    calm_down(one);
+    assert_true(two_in_inbox(own));
+    assert_int_equal(kedge_rejected_dismiss_through(one, sequences[0], &dismissed, NULL), KEDGE_OK);
+    assert_int_equal(dismissed, 0);
+    assert_false(is_awake(one));
+
+    kedge_db *other = open_client(here, 1);
+    heard *got = hear(other);
+    kedge_sync_watch *watch = watch_status(got);
+    wait_until(got, two_in_inbox);
+    assert_int_equal(kedge_rejected_dismiss_through(one, sequences[2], NULL, NULL), KEDGE_OK);
+    wait_until(got, none_in_inbox);
+    assert_int_equal(kedge_rejected_dismiss(other, sequences[1], NULL), KEDGE_NOT_FOUND);
+    kedge_sync_watch_free(watch);
+    kedge_sync_watch_free(own_watch);
+    kedge_close(other);
+    kedge_close(one);
+    kedge_close(two);
+    free(got);
+    free(own);
 }
 
 static void closes_in_a_callback(place *here, kedge_dispatch_function dispatcher)
@@ -493,6 +580,7 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {
         SERVER_TEST(test_a_watch_is_told_the_status_and_each_change_of_it),
         SERVER_TEST(test_each_rejected_edit_is_told_once),
+        SERVER_TEST(test_edits_that_are_dismissed_at_once_are_told_here_and_to_another_process),
         SERVER_TEST(test_a_callback_that_closes_its_database_is_refused),
         SERVER_TEST(test_a_watch_of_items_that_closes_its_database_is_refused),
         SERVER_TEST(test_a_watch_may_be_freed_in_its_own_callback),

@@ -115,12 +115,26 @@ static void cancel(model *m)
     m->fates[note] = elsewhere ? GONE : CANCELLED;
 }
 
+static void dismiss_through(model *m, int64_t sequence)
+{
+    size_t dismissed = 0;
+    int64_t before = fixture_position(&m->f).rejected;
+    assert_int_equal(kedge_store_dismiss_through(m->f.store, sequence, &dismissed, &m->f.error),
+                     KEDGE_OK);
+    assert_in_range(dismissed, 1, before);
+    assert_int_equal(fixture_position(&m->f).rejected, before - (int64_t)dismissed);
+    assert_int_equal(kedge_store_dismiss(m->f.store, sequence, &m->f.error), KEDGE_NOT_FOUND);
+}
+
 static void clear_inbox(model *m)
 {
     int note;
     int64_t sequence = random_of(m, kedge_store_rejected_open, &note);
     if (sequence == 0) return;
-    if (draw(m, 2) == 0) {
+    int way = (int)draw(m, 3);
+    if (way == 0) {
+        dismiss_through(m, sequence);
+    } else if (way == 1) {
         assert_int_equal(kedge_store_dismiss(m->f.store, sequence, &m->f.error), KEDGE_OK);
         assert_int_equal(kedge_store_dismiss(m->f.store, sequence, &m->f.error), KEDGE_NOT_FOUND);
     } else {

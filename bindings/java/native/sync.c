@@ -107,6 +107,17 @@ static void dismiss(JNIEnv *env, jclass class, jlong db, jlong sequence)
     (void)java_ok(env, kedge_rejected_dismiss(java_pointer(db), sequence, &error), &error);
 }
 
+static jlong dismiss_through(JNIEnv *env, jclass class, jlong db, jlong sequence)
+{
+    (void)class;
+    kedge_error error = {0};
+    size_t dismissed = 0;
+    const kedge_status status =
+        kedge_rejected_dismiss_through(java_pointer(db), sequence, &dismissed, &error);
+    (void)java_ok(env, status, &error);
+    return (jlong)dismissed;
+}
+
 static jlong resubmit(JNIEnv *env, jclass class, jlong db, jlong sequence)
 {
     (void)class;
@@ -166,6 +177,7 @@ java_methods java_sync_methods(void)
         JAVA_METHOD("listNext", "(J[J[[B)Z", list_next),
         JAVA_METHOD("listClose", "(J)V", list_close),
         JAVA_METHOD("dismiss", "(JJ)V", dismiss),
+        JAVA_METHOD("dismissThrough", "(JJ)J", dismiss_through),
         JAVA_METHOD("resubmit", "(JJ)J", resubmit),
         JAVA_METHOD("history", "(JJII)[B", history),
         JAVA_METHOD("loopRun", "(J)I", loop_run),

@@ -280,6 +280,13 @@ class Database:
         with self._handle as db:
             call(lib.kedge_rejected_dismiss, db, sequence)
 
+    def dismiss_through(self, sequence: int) -> int:
+        """Removes the rejected edits up to this one of `rejected()` from the inbox. Returns how many."""
+        dismissed = ffi.new("size_t *")
+        with self._handle as db:
+            call(lib.kedge_rejected_dismiss_through, db, sequence, dismissed)
+        return int(dismissed[0])
+
     def resubmit(self, sequence: int) -> int:
         """Makes a rejected edit again, and removes it from the inbox. Returns the new sequence."""
         made = ffi.new("int64_t *")

@@ -389,6 +389,12 @@ class runner
     {
         return db(step).dismiss(step_integer(step, "sequence", 0));
     }
+    result<void> dismiss_through(const cJSON *step, cJSON *given)
+    {
+        const auto dismissed = db(step).dismiss_through(step_integer(step, "sequence", 0));
+        if (dismissed) cJSON_AddNumberToObject(given, "dismissed", static_cast<double>(*dismissed));
+        return dismissed.error();
+    }
     result<void> resubmit(const cJSON *step, cJSON *given)
     {
         return sequence(db(step).resubmit(step_integer(step, "sequence", 0)), given);
@@ -515,6 +521,7 @@ class runner
             {"pending", &runner::pending},
             {"rejected", &runner::rejected},
             {"dismiss", &runner::dismiss},
+            {"dismiss_through", &runner::dismiss_through},
             {"resubmit", &runner::resubmit},
             {"history", &runner::history},
             {"loop", &runner::loop},

@@ -239,6 +239,9 @@ class Runner:
     def do_dismiss(self, step):
         self.db(step).dismiss(step["sequence"])
 
+    def do_dismiss_through(self, step):
+        return {"dismissed": self.db(step).dismiss_through(step["sequence"])}
+
     def do_resubmit(self, step):
         return {"sequence": self.db(step).resubmit(step["sequence"])}
 

@@ -54,6 +54,16 @@ extension Database {
         try handle.use { db in try call { kedge_rejected_dismiss(db, sequence, $0) } }
     }
 
+    /// Removes the rejected edits up to this one of `rejected()` from the inbox. Returns how many.
+    @discardableResult
+    public func dismissThrough(_ sequence: Int64) throws -> Int {
+        var dismissed = 0
+        try handle.use { db in
+            try call { kedge_rejected_dismiss_through(db, sequence, &dismissed, $0) }
+        }
+        return dismissed
+    }
+
     /// Makes a rejected edit again, and removes it from the inbox. Returns the new sequence.
     @discardableResult
     public func resubmit(_ sequence: Int64) throws -> Int64 {

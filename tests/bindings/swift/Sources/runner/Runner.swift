@@ -95,7 +95,8 @@ final class Runner {
         case "get", "project", "scan", "query": try doRead(step)
         case "index", "index_drop", "indexes", "order", "stats": try doOther(step)
         case "online", "offline", "sync", "wait", "status", "loop": try doSync(step)
-        case "pending", "rejected", "dismiss", "resubmit", "history": try doList(step)
+        case "pending", "rejected", "dismiss", "dismiss_through", "resubmit", "history":
+            try doList(step)
         case "watch", "watch_status", "watch_rejected", "watch_query", "told", "unwatch":
             try doWatch(step)
         case let name: fail("no such step: \(name)")
@@ -308,6 +309,9 @@ final class Runner {
         case "dismiss":
             try db.dismiss(Int64(step.number("sequence")))
             return [:]
+        case "dismiss_through":
+            let dismissed = try db.dismissThrough(Int64(step.number("sequence")))
+            return ["dismissed": JSON(Int64(dismissed))]
         case "resubmit": return ["sequence": JSON(try db.resubmit(Int64(step.number("sequence"))))]
         default:
             let (before, limit) = (Int64(step.number("before")), Int32(step.number("limit", 10)))

@@ -304,6 +304,8 @@ final class Scenario implements AutoCloseable {
             db(step).dismiss(number(step, "sequence", 0));
             return object();
         });
+        steps.put("dismiss_through", step -> object("dismissed",
+                db(step).dismissThrough(number(step, "sequence", 0))));
         steps.put("resubmit", step -> object("sequence",
                 db(step).resubmit(number(step, "sequence", 0))));
         steps.put("history", step -> object("versions", Values.parsed(db(step).history(

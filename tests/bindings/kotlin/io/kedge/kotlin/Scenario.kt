@@ -224,6 +224,7 @@ class Scenario(
         "pending" -> json("mutations" to db.pending().map(::mutationObject))
         "rejected" -> json("mutations" to db.rejected().map(::mutationObject))
         "dismiss" -> db.dismiss(step.number("sequence"))
+        "dismiss_through" -> json("dismissed" to db.dismissThrough(step.number("sequence")))
         "resubmit" -> json("sequence" to db.resubmit(step.number("sequence")))
         "history" -> json(
             "versions" to parsed(

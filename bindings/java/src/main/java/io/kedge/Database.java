@@ -64,7 +64,7 @@ public final class Database implements AutoCloseable {
     }
 
     /** Calls C; the database is not taken for forgotten meanwhile. */
-    private <T> T with(LongFunction<T> function) {
+    <T> T with(LongFunction<T> function) {
         return handle.with(this, function);
     }
 
@@ -428,10 +428,6 @@ public final class Database implements AutoCloseable {
         return Waits.untilDecided(this, sequence, timeout);
     }
 
-    Outcome outcome(long sequence, int timeoutMs) {
-        return Outcome.of(with(db -> Native.waitFor(db, sequence, timeoutMs)));
-    }
-
     boolean isOpen() {
         return handle.isOpen();
     }
@@ -466,6 +462,16 @@ public final class Database implements AutoCloseable {
      */
     public void dismiss(long sequence) {
         run(db -> Native.dismiss(db, sequence));
+    }
+
+    /**
+     * Removes the rejected edits up to this one of {@link #rejected} from the inbox.
+     *
+     * @param sequence of the last one
+     * @return how many
+     */
+    public long dismissThrough(long sequence) {
+        return with(db -> Native.dismissThrough(db, sequence));
     }
 
     /**
@@ -588,13 +594,5 @@ public final class Database implements AutoCloseable {
                     "the database was not opened with callerDriven");
         }
         return new Loop(this, descriptor);
-    }
-
-    int runLoop() {
-        return with(Native::loopRun);
-    }
-
-    boolean awaitLoop(int timeoutMs) {
-        return with(db -> Native.loopAwait(db, timeoutMs));
     }
 }

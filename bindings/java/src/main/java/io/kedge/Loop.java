@@ -29,7 +29,7 @@ public final class Loop {
      * @return after how long to call it again at the latest
      */
     public Duration run() {
-        return Duration.ofMillis(db.runLoop());
+        return Duration.ofMillis(db.<Integer>with(Native::loopRun));
     }
 
     /**
@@ -39,7 +39,8 @@ public final class Loop {
      * @return false when the time has passed
      */
     public boolean await(Duration timeout) {
-        return db.awaitLoop(Waits.milliseconds(timeout));
+        int milliseconds = Waits.milliseconds(timeout);
+        return db.with(pointer -> Native.loopAwait(pointer, milliseconds));
     }
 
     /**

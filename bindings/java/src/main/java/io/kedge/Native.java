@@ -105,6 +105,8 @@ final class Native {
 
     static native void dismiss(long db, long sequence);
 
+    static native long dismissThrough(long db, long sequence);
+
     static native long resubmit(long db, long sequence);
 
     static native byte[] history(long db, long before, int limit, int timeoutMs);

@@ -27,8 +27,9 @@ final class Waits {
         long end = System.nanoTime() + limit * 1_000_000L;
         while (true) {
             long left = limit < 0 ? SLICE_MS : (end - System.nanoTime()) / 1_000_000L;
+            int slice = (int) Math.max(0, Math.min(left, SLICE_MS));
             try {
-                return db.outcome(sequence, (int) Math.max(0, Math.min(left, SLICE_MS)));
+                return Outcome.of(db.with(pointer -> Native.waitFor(pointer, sequence, slice)));
             } catch (KedgeException.Timeout timedOut) {
                 if (left < SLICE_MS) {
                     throw timedOut;

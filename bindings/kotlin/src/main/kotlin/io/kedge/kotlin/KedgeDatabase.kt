@@ -279,6 +279,9 @@ public class KedgeDatabase(
     /** Removes a rejected edit from the inbox. */
     public suspend fun dismiss(sequence: Long): Unit = blocking { dismiss(sequence) }
 
+    /** Removes the rejected edits up to this one of [rejected] from the inbox; how many. */
+    public suspend fun dismissThrough(sequence: Long): Long = blocking { dismissThrough(sequence) }
+
     /** Makes a rejected edit again, removes it from the inbox, and returns the new sequence. */
     public suspend fun resubmit(sequence: Long): Long = blocking { resubmit(sequence) }
 
