@@ -40,7 +40,7 @@ typedef struct kedge_options {
     uint32_t size;
     /* The folder; made when absent (its parent must exist). Required. Give each database a folder
      * of its own: Kedge leaves other files in it alone, but cannot keep other programs from its
-     * own. */
+     * own. From the root on it may have 64 bytes less than SQLite allows: 448 on Unix. */
     const char *KEDGE_NULLABLE path;
     /* The server, for example "https://sync.example.com" or "http://127.0.0.1:7420"; a path
      * is kept as a prefix. NULL: a database that never syncs until reopened with one. */

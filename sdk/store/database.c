@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Kept from the opening on: a transaction must end when memory has run out, too. */
 static const char *const ROLLBACK = "ROLLBACK";
@@ -53,6 +54,31 @@ static int add_functions(sqlite3 *handle)
     if (code != SQLITE_OK) return code;
     return sqlite3_create_function_v2(handle, "kedge_sound", 4, flags, NULL, kedge_sound_function,
                                       NULL, NULL, NULL);
+}
+
+/* Names are appended to the path, and SQLite wants the whole of it, from the root on. */
+static size_t longest_path(const char *path, const char *vfs_name)
+{
+    char above[KEDGE_STORE_PATH_BYTES] = "";
+    const sqlite3_vfs *vfs = sqlite3_vfs_find(vfs_name);
+    size_t most = KEDGE_STORE_PATH_BYTES;
+    if (vfs != NULL && vfs->mxPathname > 0 && (size_t)vfs->mxPathname < most)
+        most = (size_t)vfs->mxPathname;
+    if (path[0] != '/' && getcwd(above, sizeof above) == NULL) above[0] = '\0';
+    size_t taken = strlen(above) + KEDGE_STORE_NAME_BYTES;
+    return taken < most ? most - taken : 0;
+}
+
+kedge_status kedge_store_check_path(const char *path, const char *vfs, kedge_error *error)
+{
+    if (path == NULL || path[0] == '\0')
+        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-missing",
+                          "the path of the folder is missing");
+    size_t longest = longest_path(path, vfs);
+    if (strlen(path) <= longest) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long",
+                      "the path of the folder has %zu bytes; %zu are allowed", strlen(path),
+                      longest);
 }
 
 kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const char *name, int flags,

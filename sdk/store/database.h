@@ -39,6 +39,15 @@ typedef struct kedge_store_db {
     kedge_store_statement statements[KEDGE_STORE_STATEMENTS];
 } kedge_store_db;
 
+/* Of the path of a file in a folder, with its end; and what of it is the file's name, with what
+ * SQLite adds to that. */
+#define KEDGE_STORE_PATH_BYTES 4096
+#define KEDGE_STORE_NAME_BYTES 64
+
+/* KEDGE_INVALID_ARGUMENT unless `path` can be that of a folder with databases: "path-missing" when it
+ * is NULL or empty, "path-too-long" when SQLite could not open the files in it. */
+kedge_status kedge_store_check_path(const char *path, const char *vfs, kedge_error *error);
+
 /* `flags` are SQLite's; `vfs` may be NULL. */
 kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const char *name, int flags,
                                  const char *vfs, kedge_error *error);

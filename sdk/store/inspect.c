@@ -16,24 +16,17 @@
 
 /* ---- opening ---- */
 
-static bool join(const kedge_inspect *inspect, const char *name, char out[KEDGE_STORE_PATH_BYTES])
+static void join(const kedge_inspect *inspect, const char *name, char out[KEDGE_STORE_PATH_BYTES])
 {
-    int size = snprintf(out, KEDGE_STORE_PATH_BYTES, "%s/%s", inspect->path, name);
-    return size > 0 && size < KEDGE_STORE_PATH_BYTES;
-}
-
-static kedge_status fail_path(const char *path, kedge_error *error)
-{
-    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long",
-                      "the path of the folder has %zu bytes; with a file's name it may have %d",
-                      strlen(path), KEDGE_STORE_PATH_BYTES - 1);
+    (void)snprintf(out, KEDGE_STORE_PATH_BYTES, "%s/%s", inspect->path, name);
 }
 
 static int64_t size_of(const kedge_inspect *inspect, const char *name)
 {
     char path[KEDGE_STORE_PATH_BYTES];
     struct stat facts;
-    return join(inspect, name, path) && stat(path, &facts) == 0 ? (int64_t)facts.st_size : -1;
+    join(inspect, name, path);
+    return stat(path, &facts) == 0 ? (int64_t)facts.st_size : -1;
 }
 
 static kedge_status open_as(kedge_store_db *db, const char *path, const char *name, int flags,
@@ -93,7 +86,7 @@ static kedge_status open_file(kedge_inspect *inspect, kedge_store_db *db, const 
                               const kedge_schema *schema, kedge_error *error)
 {
     char path[KEDGE_STORE_PATH_BYTES];
-    if (!join(inspect, name, path)) return fail_path(inspect->path, error);
+    join(inspect, name, path);
     kedge_status status = access(inspect->path, W_OK) == 0
                               ? open_as(db, path, name, SQLITE_OPEN_READONLY, error)
                               : open_unwritable(inspect, db, name, path, error);
@@ -104,15 +97,14 @@ static kedge_status open_file(kedge_inspect *inspect, kedge_store_db *db, const 
 kedge_status kedge_inspect_open(const kedge_environment *environment, const char *path,
                                 kedge_inspect **inspect, kedge_error *error)
 {
+    kedge_status status = kedge_store_check_path(path, NULL, error);
+    if (status != KEDGE_OK) return status;
     kedge_inspect *made = kedge_allocate(environment->allocator, sizeof *made);
     if (!made) return kedge_fail_no_memory(error);
     made->environment = environment;
     made->line = kedge_buffer_make(environment->allocator);
-    int size = snprintf(made->path, sizeof made->path, "%s", path);
-    kedge_status status = KEDGE_OK;
-    if (size >= (int)sizeof made->path)
-        status = fail_path(path, error);
-    else if (size_of(made, "outbox.db") < 0)
+    (void)snprintf(made->path, sizeof made->path, "%s", path);
+    if (size_of(made, "outbox.db") < 0)
         status = kedge_fail(error, KEDGE_NOT_FOUND, "outbox-missing", "there is no outbox.db in %s",
                             path);
     if (status == KEDGE_OK)
@@ -335,7 +327,8 @@ static kedge_status read_state(kedge_inspect *inspect, int64_t state[2], kedge_e
 static kedge_status follow_cache(kedge_inspect *inspect, bool *other, kedge_error *error)
 {
     char path[KEDGE_STORE_PATH_BYTES];
-    if (!join(inspect, "cache.db", path) || size_of(inspect, "cache.db") <= 0) return KEDGE_OK;
+    if (size_of(inspect, "cache.db") <= 0) return KEDGE_OK;
+    join(inspect, "cache.db", path);
     if (inspect->cache.handle && kedge_store_db_is_at(&inspect->cache, path)) return KEDGE_OK;
     kedge_store_db_close(&inspect->cache);
     *other = true;

@@ -7,7 +7,7 @@
 
 struct kedge_inspect {
     const kedge_environment *environment;
-    char path[KEDGE_STORE_PATH_BYTES];
+    char path[KEDGE_STORE_PATH_BYTES - KEDGE_STORE_NAME_BYTES];
     kedge_store_db outbox;
     kedge_store_db cache; /* `handle` NULL: there is none */
     kedge_buffer line;

@@ -16,15 +16,9 @@
 
 static kedge_status check_options(const kedge_store_options *options, kedge_error *error)
 {
-    if (!options->path || options->path[0] == '\0')
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-missing",
-                          "the path of the folder is missing");
-    if (strlen(options->path) > KEDGE_STORE_PATH_BYTES - 64)
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long",
-                          "the path of the folder is longer than %d bytes",
-                          KEDGE_STORE_PATH_BYTES - 64);
-    kedge_status status =
-        kedge_check_name("organization", kedge_bytes_of(options->organization), error);
+    kedge_status status = kedge_store_check_path(options->path, options->vfs, error);
+    if (status == KEDGE_OK)
+        status = kedge_check_name("organization", kedge_bytes_of(options->organization), error);
     if (status == KEDGE_OK)
         status = kedge_check_name("project", kedge_bytes_of(options->project), error);
     return status;

@@ -474,13 +474,9 @@ static kedge_status write_new(repair *all, const kedge_repair_files *files, kedg
 static kedge_status check_paths(const char *path, const char *new_path, kedge_error *error)
 {
     struct stat facts;
-    size_t longest = KEDGE_STORE_PATH_BYTES - 64;
-    if (!path || !new_path || path[0] == '\0' || new_path[0] == '\0')
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-missing",
-                          "the path of a folder is missing");
-    if (strlen(path) > longest || strlen(new_path) > longest)
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "path-too-long",
-                          "the path of a folder is longer than %zu bytes", longest);
+    kedge_status status = kedge_store_check_path(path, NULL, error);
+    if (status == KEDGE_OK) status = kedge_store_check_path(new_path, NULL, error);
+    if (status != KEDGE_OK) return status;
     if (stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode))
         return kedge_fail(error, KEDGE_NOT_FOUND, "folder-missing", "there is no folder %s", path);
     return KEDGE_OK;

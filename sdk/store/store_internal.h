@@ -51,7 +51,6 @@
  * and pushed during the pull. */
 #define KEDGE_STORE_IDS_AHEAD  1000
 #define KEDGE_STORE_UID_SIZE   16
-#define KEDGE_STORE_PATH_BYTES 4096
 #define KEDGE_ASK_SETTLED      1
 
 typedef struct kedge_outbox_meta {

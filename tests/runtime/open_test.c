@@ -2,6 +2,7 @@
 #include "tests/runtime/client.h"
 
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -182,6 +183,49 @@ static void test_a_path_that_is_no_folder_is_refused(void **state)
     assert_null(db);
 }
 
+/* `folder`/a…/b… of so many bytes; made but for its last folder. */
+static void make_long_path(char *path, size_t bytes)
+{
+    char part[256];
+    size_t size = (size_t)snprintf(path, bytes + 1, "%s", folder);
+    while (size < bytes) {
+        size_t left = bytes - size;
+        size_t take = left <= 200 ? left : left < 202 ? 100 : 200; /* a slash and a name at least */
+        memset(part, 'n', take);
+        part[0] = '/';
+        part[take] = '\0';
+        (void)mkdir(path, 0700);
+        size += (size_t)snprintf(path + size, bytes + 1 - size, "%s", part);
+    }
+    assert_int_equal(strlen(path), bytes);
+}
+
+/* SQLite opens no file with a longer path. */
+static void
+test_a_path_is_as_long_as_sqlite_allows_or_refused_before_the_disk_is_touched(void **state)
+{
+    size_t longest = (size_t)sqlite3_vfs_find(NULL)->mxPathname - 64;
+    char *path = malloc(longest + 2);
+    struct stat facts;
+    (void)state;
+    char allowed[64], here[512];
+    snprintf(allowed, sizeof allowed, "%zu are allowed", longest);
+    make_long_path(path, longest + 1);
+    refuses(client_options(path, NULL), KEDGE_INVALID_ARGUMENT, "path-too-long", allowed);
+    assert_int_not_equal(stat(path, &facts), 0);
+    make_long_path(path, longest);
+    kedge_options options = client_options(path, NULL);
+    kedge_db *db = client_open(&options);
+    client_put(db, "n1", "1");
+    kedge_close(db);
+    /* What is above a path that does not begin at the root counts, too. */
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(path), 0);
+    refuses(client_options("below", NULL), KEDGE_INVALID_ARGUMENT, "path-too-long", "0 are");
+    assert_int_equal(chdir(here), 0);
+    free(path);
+}
+
 static void test_a_folder_that_is_no_database_is_refused_and_left_alone(void **state)
 {
     static const char text[] = "this is a diary, not a database, and longer than a header\n";
@@ -332,6 +376,7 @@ int main(void)
         FOLDER_TEST(test_a_bad_url_is_refused_before_the_disk_is_touched),
         FOLDER_TEST(test_bad_mutators_are_refused),
         FOLDER_TEST(test_a_path_that_is_no_folder_is_refused),
+        FOLDER_TEST(test_a_path_is_as_long_as_sqlite_allows_or_refused_before_the_disk_is_touched),
         FOLDER_TEST(test_a_folder_that_is_no_database_is_refused_and_left_alone),
         FOLDER_TEST(test_a_folder_keeps_to_its_project),
         FOLDER_TEST(test_closing_frees_the_userdata_once),
