@@ -274,6 +274,18 @@ static bool is_member(const json_t *value, const char *text)
     return false;
 }
 
+/* Names the claim and the clock that do not fit: the wrong one may be either. */
+static kedge_status refuse_time(kedge_error *error, const char *code, const char *what,
+                                double claim_s, int64_t now_ms)
+{
+    int64_t told_s = claim_s < 0            ? 0
+                     : claim_s > TIME_MAX_S ? (int64_t)TIME_MAX_S
+                                            : (int64_t)claim_s;
+    return kedge_fail(error, KEDGE_UNAUTHORIZED, code,
+                      "%s %lld, and the server's clock says %lld (seconds since 1970)", what,
+                      (long long)told_s, (long long)(now_ms / 1000));
+}
+
 /* `exp` is required; `nbf` is optional; both in seconds, with a minute's leeway. */
 static kedge_status check_times(kedge_auth *auth, const json_t *claims, kedge_auth_result *result,
                                 kedge_error *error)
@@ -287,12 +299,16 @@ static kedge_status check_times(kedge_auth *auth, const json_t *claims, kedge_au
     double until_s = json_number_value(expires) + CLOCK_LEEWAY_S;
     if (until_s > TIME_MAX_S) until_s = TIME_MAX_S;
     if (until_s * 1000 <= (double)now_ms) {
-        return refuse(error, "token-expired", "the token has expired");
+        return refuse_time(error, "token-expired", "the token has expired: its exp is",
+                           json_number_value(expires), now_ms);
     }
     result->expires_ms = (int64_t)(until_s * 1000);
-    if (starts && (!json_is_number(starts) ||
-                   (json_number_value(starts) - CLOCK_LEEWAY_S) * 1000 > (double)now_ms)) {
-        return refuse(error, "token-invalid", "the token is not valid yet (nbf)");
+    if (starts && !json_is_number(starts))
+        return refuse(error, "token-invalid", "the token's nbf is no number");
+    double from_s = starts ? json_number_value(starts) - CLOCK_LEEWAY_S : 0;
+    if (from_s * 1000 > (double)now_ms) {
+        return refuse_time(error, "token-invalid", "the token is not valid yet: its nbf is",
+                           json_number_value(starts), now_ms);
     }
     return KEDGE_OK;
 }
