@@ -48,6 +48,12 @@ kedge_status kedge_fail_no_memory(kedge_error *error)
     return kedge_fail(error, KEDGE_NO_MEMORY, "out-of-memory", "memory ran out");
 }
 
+bool kedge_error_equal(const kedge_error *a, const kedge_error *b)
+{
+    return a->status == b->status && strcmp(a->code, b->code) == 0 &&
+           strcmp(a->message, b->message) == 0;
+}
+
 const char *kedge_status_name(kedge_status status)
 {
     static const char names[][18] = {

@@ -4,6 +4,8 @@
 
 #include <kedge/error.h>
 
+#include <stdbool.h>
+
 /* Fills `error` (NULL is allowed) and returns `status`, so that a failing function can end with
  *
  *     return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "item-too-large",
@@ -13,5 +15,6 @@
 kedge_status kedge_fail(kedge_error *error, kedge_status status, const char *code,
                         const char *format, ...) KEDGE_PRINTF(4, 5);
 kedge_status kedge_fail_no_memory(kedge_error *error); /* KEDGE_NO_MEMORY, "out-of-memory" */
+bool kedge_error_equal(const kedge_error *a, const kedge_error *b);
 
 #endif

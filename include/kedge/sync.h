@@ -12,9 +12,8 @@ KEDGE_BEGIN_DECLS
 
 typedef enum kedge_connection {
     KEDGE_OFFLINE = 0, /* by option, kedge_set_online(db, false), or without a url */
-    /* Another process has the database open and does the syncing. Errors of the sync are told there
-     * alone: `last_error` stays empty here, and kedge_sync fails with the status of the cause and
-     * the code "sync-failed". */
+    /* Another process has the database open and does the syncing. `last_error` is that of the other
+     * one. */
     KEDGE_FOLLOWER = 1,
     KEDGE_CONNECTING = 2, /* no response yet, or waiting to retry */
     /* The last request had a response; pending edits may wait for a newer server all the same: see

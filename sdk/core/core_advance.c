@@ -186,12 +186,6 @@ static kedge_connection connection_of(const kedge_core *core)
     return well ? KEDGE_ONLINE : KEDGE_CONNECTING;
 }
 
-static bool errors_differ(const kedge_error *a, const kedge_error *b)
-{
-    return a->status != b->status || strcmp(a->code, b->code) != 0 ||
-           strcmp(a->message, b->message) != 0;
-}
-
 /* What is wrong although the last request had a response. */
 static const kedge_error *error_online(const kedge_core *core)
 {
@@ -208,7 +202,7 @@ static void report(kedge_core *core, kedge_core_actions *actions)
         kedge_core_rotation_error(core, &core->error);
     }
     if (core->reported && connection == core->connection &&
-        !errors_differ(&core->error, &core->error_reported)) {
+        kedge_error_equal(&core->error, &core->error_reported)) {
         return;
     }
     core->reported = true;

@@ -89,6 +89,9 @@ typedef struct kedge_worker {
     bool moved;      /* a response may have changed what the store holds */
     bool look_again; /* at the peers' record, which was busy */
     bool tell_peers;
+    kedge_error leader_error; /* of the process that leads, while this one does not */
+    kedge_error error_told;   /* to the others, by this one when it leads */
+    bool error_due;           /* none was told yet, or it could not be */
     kedge_sync_waits sync;
     int64_t timer_at_ms;       /* of the driver; 0: none */
     int64_t tick_at_ms;        /* look after the peers; 0: not needed */

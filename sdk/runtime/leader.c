@@ -37,6 +37,7 @@ void kedge_worker_lead(kedge_db *db, bool online, bool retry)
     if (online && !worker->leading && kedge_peers_lead(db->peers)) {
         worker->leading = true;
         worker->moved = true;
+        worker->error_due = true; /* that of the leader before is over */
         kedge_worker_hear_peers(db);
         kedge_worker_sync_lead(db);
     }
@@ -61,6 +62,10 @@ void kedge_worker_hear_peers(kedge_db *db)
     worker->look_again = !kedge_peers_look(db->peers, &news);
     if (worker->look_again) return;
     kedge_worker_sync_hear(db, &news);
+    if (!worker->leading && !kedge_error_equal(&news.leader_error, &worker->leader_error)) {
+        worker->leader_error = news.leader_error;
+        worker->moved = true;
+    }
     if (!news.changed) return;
     worker->moved = true;
     worker->inbox_touched = true;
@@ -81,9 +86,31 @@ static bool position_moved(kedge_db *db)
     return moved;
 }
 
+kedge_error kedge_worker_error(const kedge_worker *worker)
+{
+    if (worker->store_refused) return worker->store_error;
+    if (worker->token_refused) return worker->token_error;
+    bool absent = strcmp(worker->core_error.code, "project-not-found") == 0;
+    if (worker->creation.error.status != KEDGE_OK && (absent || !worker->creation.settled))
+        return worker->creation.error; /* says more */
+    return worker->core_error;
+}
+
+/* Also without company: whoever opens the folder later reads it. */
+static void tell_error(kedge_db *db)
+{
+    kedge_worker *worker = &db->worker;
+    kedge_error error = kedge_worker_error(worker);
+    if (!worker->leading || (!worker->error_due && kedge_error_equal(&error, &worker->error_told)))
+        return;
+    worker->error_due = !kedge_peers_tell_error(db->peers, &error);
+    worker->error_told = error;
+}
+
 void kedge_worker_tell_peers(kedge_db *db)
 {
     kedge_worker *worker = &db->worker;
+    tell_error(db);
     if (!worker->moved && !worker->tell_peers && !worker->sync.done_due) return;
     bool present = kedge_peers_present(db->peers);
     if (present && worker->moved && position_moved(db)) worker->tell_peers = true;
@@ -96,7 +123,7 @@ void kedge_worker_set_tick(kedge_db *db, bool online)
     kedge_worker *worker = &db->worker;
     bool follows = online && !worker->leading;
     bool deaf = kedge_peers_wake_fd(db->peers) < 0 && kedge_peers_present(db->peers);
-    if (worker->look_again || worker->tell_peers || worker->sync.done_due ||
+    if (worker->look_again || worker->tell_peers || worker->error_due || worker->sync.done_due ||
         worker->sync.ticket_due) {
         int64_t retry_at_ms = kedge_db_now_ms(db) + KEDGE_PEERS_RETRY_MS;
         bool sooner = worker->tick_at_ms != 0 && worker->tick_at_ms < retry_at_ms;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,12 +18,20 @@ enum { LEAD = 4096, PRESENT, RECORD };
 
 #define RECORD_MAGIC 0x6B65646765303031u
 
+typedef struct texts {
+    char code[sizeof(((kedge_error *)0)->code)];
+    char message[sizeof(((kedge_error *)0)->message)];
+} texts;
+
 typedef struct record {
     uint64_t magic;
     uint64_t changes;
     uint64_t sync_wanted;
     uint64_t sync_done;
     uint64_t sync_status;
+    texts sync_texts; /* those from here on are missing in a record of an earlier release */
+    uint64_t leader_status;
+    texts leader_texts;
 } record;
 
 struct kedge_peers {
@@ -49,8 +58,9 @@ static bool lock(const kedge_peers *peers, int place, short type)
 static bool read_record(const kedge_peers *peers, record *now)
 {
     if (!lock(peers, RECORD, F_WRLCK)) return false;
+    *now = (record){.magic = 0};
     ssize_t size = pread(peers->file, now, sizeof *now, 0);
-    if (size != (ssize_t)sizeof *now || now->magic != RECORD_MAGIC) {
+    if (size < (ssize_t)offsetof(record, sync_texts) || now->magic != RECORD_MAGIC) {
         *now = (record){.magic = RECORD_MAGIC};
     }
     return true;
@@ -166,6 +176,26 @@ int kedge_peers_wake_fd(const kedge_peers *peers)
     return peers->wake;
 }
 
+/* What stands in a file may be anything. */
+static kedge_error error_of(uint64_t status, const texts *its)
+{
+    kedge_error error = {.status =
+                             status <= KEDGE_INTERNAL ? (kedge_status)status : KEDGE_UNAVAILABLE};
+    if (error.status == KEDGE_OK) return error;
+    memcpy(error.code, its->code, sizeof error.code - 1);
+    memcpy(error.message, its->message, sizeof error.message - 1);
+    return error;
+}
+
+static texts texts_of(const kedge_error *error)
+{
+    texts its = {.code = ""};
+    if (error->status == KEDGE_OK) return its;
+    memcpy(its.code, error->code, strlen(error->code));
+    memcpy(its.message, error->message, strlen(error->message));
+    return its;
+}
+
 bool kedge_peers_look(kedge_peers *peers, kedge_peers_news *news)
 {
     record now;
@@ -175,9 +205,8 @@ bool kedge_peers_look(kedge_peers *peers, kedge_peers_news *news)
     *news = (kedge_peers_news){.changed = peers->changed || now.changes != peers->changes_seen,
                                .sync_wanted = now.sync_wanted,
                                .sync_done = now.sync_done,
-                               .sync_status = now.sync_status <= KEDGE_INTERNAL
-                                                  ? (kedge_status)now.sync_status
-                                                  : KEDGE_UNAVAILABLE};
+                               .sync_error = error_of(now.sync_status, &now.sync_texts),
+                               .leader_error = error_of(now.leader_status, &now.leader_texts)};
     peers->changed = false;
     peers->changes_seen = now.changes;
     return true;
@@ -204,11 +233,21 @@ bool kedge_peers_want_sync(kedge_peers *peers, uint64_t *ticket)
     return true;
 }
 
-bool kedge_peers_sync_done(kedge_peers *peers, uint64_t ticket, kedge_status status)
+bool kedge_peers_sync_done(kedge_peers *peers, uint64_t ticket, const kedge_error *error)
 {
     record now;
     if (!read_record(peers, &now)) return false;
     now.sync_done = ticket;
-    now.sync_status = (uint64_t)status;
+    now.sync_status = (uint64_t)error->status;
+    now.sync_texts = texts_of(error);
+    return write_record(peers, &now);
+}
+
+bool kedge_peers_tell_error(kedge_peers *peers, const kedge_error *error)
+{
+    record now;
+    if (!read_record(peers, &now)) return false;
+    now.leader_status = (uint64_t)error->status;
+    now.leader_texts = texts_of(error);
     return write_record(peers, &now);
 }

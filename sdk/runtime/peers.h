@@ -8,10 +8,14 @@
  *     lock PRESENT   shared: held by every process; one that cannot take it alone has company
  *     lock RECORD    exclusive and short: while the record is read and written
  *
- *     record         magic, changes, sync_wanted, sync_done, sync_status: 8 bytes each, host order
+ *     record         magic, changes, sync_wanted, sync_done, sync_status: 8 bytes each, host order;
+ *                    then the texts of that status, and the leader's error: a status of 8 bytes,
+ *                    and its texts. Texts are a code and a message, as in kedge_error. Earlier
+ *                    releases write and read the first five alone.
  *
  * `changes` rises with each commit that others should look at. `sync_wanted` rises when a
- * follower's app waits for a sync; the leader sets `sync_done` and `sync_status` at its end.
+ * follower's app waits for a sync; the leader sets `sync_done` and how it ended at its end. The
+ * leader's error is what its status has as the last error.
  * `changes`, `sync_wanted` and `sync_done` are counters and not times, so values that a crash left
  * in the file do no harm.
  *
@@ -32,7 +36,8 @@ typedef struct kedge_peers_news {
     bool changed;             /* another process committed something */
     uint64_t sync_wanted;     /* tickets given out */
     uint64_t sync_done;       /* tickets that are over */
-    kedge_status sync_status; /* how the last one ended */
+    kedge_error sync_error;   /* how the last one ended; without texts by an earlier release */
+    kedge_error leader_error; /* KEDGE_OK: none */
 } kedge_peers_news;
 
 /* `folder` exists. `environment` must outlive the peers. */
@@ -56,6 +61,7 @@ bool kedge_peers_look(kedge_peers *peers, kedge_peers_news *news);
  * disk): do it again soon. */
 bool kedge_peers_tell(kedge_peers *peers);
 bool kedge_peers_want_sync(kedge_peers *peers, uint64_t *ticket);
-bool kedge_peers_sync_done(kedge_peers *peers, uint64_t ticket, kedge_status status);
+bool kedge_peers_sync_done(kedge_peers *peers, uint64_t ticket, const kedge_error *error);
+bool kedge_peers_tell_error(kedge_peers *peers, const kedge_error *error);
 
 #endif

@@ -32,18 +32,12 @@ static void destroy(kedge_due_watch *due)
 
 /* ---- what is told ---- */
 
-static bool same_error(const kedge_error *a, const kedge_error *b)
-{
-    return a->status == b->status && strcmp(a->code, b->code) == 0 &&
-           strcmp(a->message, b->message) == 0;
-}
-
 static bool same_status(const kedge_sync_status *a, const kedge_sync_status *b)
 {
     return a->connection == b->connection && a->resyncing == b->resyncing &&
            a->version == b->version && a->pending == b->pending && a->rejected == b->rejected &&
            a->withheld == b->withheld && a->unrecovered == b->unrecovered &&
-           strcmp(a->client, b->client) == 0 && same_error(&a->last_error, &b->last_error);
+           strcmp(a->client, b->client) == 0 && kedge_error_equal(&a->last_error, &b->last_error);
 }
 
 static bool tell_status(kedge_sync_watch *watch)

@@ -317,21 +317,16 @@ static kedge_connection connection_of(const kedge_db *db, bool online)
                                                        : db->worker.core_connection;
 }
 
-static kedge_error error_of(const kedge_worker *worker)
+static kedge_error error_of(const kedge_db *db, kedge_connection connection)
 {
-    if (worker->store_refused) return worker->store_error;
-    if (worker->token_refused) return worker->token_error;
-    bool absent = strcmp(worker->core_error.code, "project-not-found") == 0;
-    if (worker->creation.error.status != KEDGE_OK && (absent || !worker->creation.settled))
-        return worker->creation.error; /* says more */
-    return worker->core_error;
+    return connection == KEDGE_FOLLOWER ? db->worker.leader_error : kedge_worker_error(&db->worker);
 }
 
 /* Before whoever waits for a sync is told of its end: the status then says how it ended. */
 static void publish_connection(kedge_db *db, bool online)
 {
     kedge_connection connection = connection_of(db, online);
-    kedge_error error = error_of(&db->worker);
+    kedge_error error = error_of(db, connection);
     pthread_mutex_lock(&db->lock);
     db->shared.connection = connection;
     db->shared.last_error = error;
@@ -382,7 +377,7 @@ static void *run(void *context)
 void kedge_worker_publish(kedge_db *db, bool online, bool moved)
 {
     kedge_connection connection = connection_of(db, online);
-    kedge_error error = error_of(&db->worker);
+    kedge_error error = error_of(db, connection);
     db->worker.moved = false;
     kedge_log_round(db, moved, connection, &error);
     pthread_mutex_lock(&db->lock);

@@ -33,7 +33,9 @@ void kedge_worker_hear(kedge_db *db, int64_t timeout_ms);
 /* The steps of a round that have files of their own. */
 void kedge_worker_lead(kedge_db *db, bool online, bool retry); /* leader.c */
 void kedge_worker_hear_peers(kedge_db *db);                    /* leader.c */
-void kedge_worker_tell_peers(kedge_db *db);                    /* leader.c */
+/* What is wrong with the sync of this process; KEDGE_OK: nothing. leader.c */
+kedge_error kedge_worker_error(const kedge_worker *worker);
+void kedge_worker_tell_peers(kedge_db *db); /* leader.c */
 /* When to look after the peers next: soon when the record was busy, each tick as a follower, who
  * waits for the lock to fall free, or where nothing wakes this process. */
 void kedge_worker_set_tick(kedge_db *db, bool online); /* leader.c */

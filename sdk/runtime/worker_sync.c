@@ -143,20 +143,18 @@ void kedge_worker_sync_lead(kedge_db *db)
 
 void kedge_worker_sync_hear(kedge_db *db, const kedge_peers_news *news)
 {
-    kedge_error error;
     kedge_sync_waits *waits = &db->worker.sync;
     waits->peers_asked = news->sync_wanted;
     if (!waits->done_due) waits->peers_done = news->sync_done;
     if (waits->ticket == 0 || news->sync_done < waits->ticket) return;
     waits->ticket = 0;
-    if (news->sync_status == KEDGE_OK) {
-        kedge_worker_sync_ended(db, true, NULL);
-        return;
+    kedge_error error = news->sync_error;
+    if (error.status != KEDGE_OK && error.code[0] == '\0') { /* of an earlier release */
+        kedge_fail(&error, error.status, "sync-failed",
+                   "the process that syncs this database could not: %s",
+                   kedge_status_name(error.status));
     }
-    kedge_fail(&error, news->sync_status, "sync-failed",
-               "the process that syncs this database could not: %s",
-               kedge_status_name(news->sync_status));
-    kedge_worker_sync_ended(db, false, &error);
+    kedge_worker_sync_ended(db, error.status == KEDGE_OK, &error);
 }
 
 void kedge_worker_sync_tell(kedge_db *db, bool present)
@@ -165,6 +163,6 @@ void kedge_worker_sync_tell(kedge_db *db, bool present)
     if (!present) {
         waits->done_due = false;
     } else if (waits->done_due) {
-        waits->done_due = !kedge_peers_sync_done(db->peers, waits->peers_done, waits->error.status);
+        waits->done_due = !kedge_peers_sync_done(db->peers, waits->peers_done, &waits->error);
     }
 }

@@ -44,8 +44,8 @@ typedef struct kedge_store_db {
 #define KEDGE_STORE_PATH_BYTES 4096
 #define KEDGE_STORE_NAME_BYTES 64
 
-/* KEDGE_INVALID_ARGUMENT unless `path` can be that of a folder with databases: "path-missing" when it
- * is NULL or empty, "path-too-long" when SQLite could not open the files in it. */
+/* KEDGE_INVALID_ARGUMENT unless `path` can be that of a folder with databases: "path-missing" when
+ * it is NULL or empty, "path-too-long" when SQLite could not open the files in it. */
 kedge_status kedge_store_check_path(const char *path, const char *vfs, kedge_error *error);
 
 /* `flags` are SQLite's; `vfs` may be NULL. */

@@ -49,9 +49,9 @@
 #define KEDGE_STORE_QUERY_STRIDE 100000
 /* A pull asks for the outcomes of this many ids above the highest one, for mutations that are made
  * and pushed during the pull. */
-#define KEDGE_STORE_IDS_AHEAD  1000
-#define KEDGE_STORE_UID_SIZE   16
-#define KEDGE_ASK_SETTLED      1
+#define KEDGE_STORE_IDS_AHEAD 1000
+#define KEDGE_STORE_UID_SIZE  16
+#define KEDGE_ASK_SETTLED     1
 
 typedef struct kedge_outbox_meta {
     char client[KEDGE_CLIENT_ID_SIZE];

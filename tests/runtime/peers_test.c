@@ -1,6 +1,8 @@
 /* Leadership and news between processes, with real processes where death matters. */
 #include "sdk/runtime/peers.h"
 
+#include "common/error.h"
+
 #include <ftw.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -113,11 +115,55 @@ static void test_a_ticket_for_a_sync_is_answered(void **state)
     assert_true(second_ticket > first_ticket);
     assert_true(kedge_peers_look(leader, &news));
     assert_int_equal(news.sync_wanted, second_ticket);
-    assert_true(kedge_peers_sync_done(leader, second_ticket, KEDGE_NETWORK));
+    const kedge_error error = {KEDGE_NETWORK, "unreachable", "no route to the server"};
+    assert_true(kedge_peers_sync_done(leader, second_ticket, &error));
     assert_true(kedge_peers_look(follower, &news));
     assert_int_equal(news.sync_done, second_ticket);
-    assert_int_equal(news.sync_status, KEDGE_NETWORK);
+    assert_true(kedge_error_equal(&news.sync_error, &error));
+    assert_int_equal(news.leader_error.status, KEDGE_OK);
     kedge_peers_close(leader);
+    kedge_peers_close(follower);
+}
+
+static void test_the_error_of_the_leader_is_told_until_there_is_none(void **state)
+{
+    kedge_peers_news news;
+    kedge_error longest = {.status = KEDGE_UNAUTHORIZED};
+    const kedge_error none = {.status = KEDGE_OK};
+    (void)state;
+    memset(longest.code, 'c', sizeof longest.code - 1);
+    memset(longest.message, 'm', sizeof longest.message - 1);
+    kedge_peers *leader = join();
+    assert_true(kedge_peers_tell_error(leader, &longest));
+    kedge_peers *follower = join(); /* later */
+    assert_true(kedge_peers_look(follower, &news));
+    assert_true(kedge_error_equal(&news.leader_error, &longest));
+    assert_true(kedge_peers_tell_error(leader, &none));
+    assert_true(kedge_peers_look(follower, &news));
+    assert_int_equal(news.leader_error.status, KEDGE_OK);
+    assert_string_equal(news.leader_error.code, "");
+    kedge_peers_close(leader);
+    kedge_peers_close(follower);
+}
+
+/* Five numbers, as releases before the texts have written them; the rest of the file stays. */
+static void test_a_record_of_an_earlier_release_is_read(void **state)
+{
+    static const uint64_t numbers[] = {0x6B65646765303031u, 7, 3, 3, KEDGE_NETWORK};
+    kedge_peers_news news;
+    char path[128];
+    (void)state;
+    snprintf(path, sizeof path, "%s/leader.lock", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(numbers, sizeof numbers, 1, file), 1);
+    fclose(file);
+    kedge_peers *follower = join();
+    assert_true(kedge_peers_look(follower, &news));
+    assert_int_equal(news.sync_done, 3);
+    assert_int_equal(news.sync_error.status, KEDGE_NETWORK);
+    assert_string_equal(news.sync_error.code, "");
+    assert_int_equal(news.leader_error.status, KEDGE_OK);
     kedge_peers_close(follower);
 }
 
@@ -143,7 +189,7 @@ static void test_what_cannot_be_written_is_said_so_that_it_is_done_again(void **
     set_file_size_limit(0);
     bool told = kedge_peers_tell(first);
     bool wanted = kedge_peers_want_sync(first, &ticket);
-    bool done = kedge_peers_sync_done(first, 7, KEDGE_OK);
+    bool done = kedge_peers_sync_done(first, 7, &(kedge_error){.status = KEDGE_OK});
     set_file_size_limit(before.rlim_cur);
     assert_false(told || wanted || done);
     assert_int_equal(ticket, 0);
@@ -251,6 +297,8 @@ int main(void)
         cmocka_unit_test(test_a_commit_is_told_to_the_others_and_not_to_oneself),
         cmocka_unit_test(test_news_wake_who_waits),
         cmocka_unit_test(test_a_ticket_for_a_sync_is_answered),
+        cmocka_unit_test(test_the_error_of_the_leader_is_told_until_there_is_none),
+        cmocka_unit_test(test_a_record_of_an_earlier_release_is_read),
         cmocka_unit_test(test_what_cannot_be_written_is_said_so_that_it_is_done_again),
         cmocka_unit_test(test_closing_gives_up_the_lead_though_a_child_was_forked),
         cmocka_unit_test(test_what_is_no_record_counts_as_an_empty_one),
