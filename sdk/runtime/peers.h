@@ -20,8 +20,8 @@
  * in the file do no harm.
  *
  * A write to the file wakes the others by inotify; where that is not to be had they look every
- * KEDGE_PEERS_TICK_MS. With no other process there is nothing to write and no tick. Used by the
- * worker thread alone. */
+ * KEDGE_PEERS_TICK_MS. With no other process only the leader's error is written, when it changes,
+ * for those that come later, and there is no tick. Used by the worker thread alone. */
 #ifndef KEDGE_SDK_RUNTIME_PEERS_H
 #define KEDGE_SDK_RUNTIME_PEERS_H
 
