@@ -101,6 +101,7 @@ static void tell_error(kedge_db *db)
 {
     kedge_worker *worker = &db->worker;
     kedge_error error = kedge_worker_error(worker);
+    if (!worker->leading) worker->error_due = false;
     if (!worker->leading || (!worker->error_due && kedge_error_equal(&error, &worker->error_told)))
         return;
     worker->error_due = !kedge_peers_tell_error(db->peers, &error);
@@ -123,7 +124,8 @@ void kedge_worker_set_tick(kedge_db *db, bool online)
     kedge_worker *worker = &db->worker;
     bool follows = online && !worker->leading;
     bool deaf = kedge_peers_wake_fd(db->peers) < 0 && kedge_peers_present(db->peers);
-    if (worker->look_again || worker->tell_peers || worker->error_due || worker->sync.done_due ||
+    bool error_due = worker->error_due && kedge_peers_present(db->peers); /* else the next round */
+    if (worker->look_again || worker->tell_peers || error_due || worker->sync.done_due ||
         worker->sync.ticket_due) {
         int64_t retry_at_ms = kedge_db_now_ms(db) + KEDGE_PEERS_RETRY_MS;
         bool sooner = worker->tick_at_ms != 0 && worker->tick_at_ms < retry_at_ms;
