@@ -1,6 +1,8 @@
 /* Memory that is given back all at once: a chain of blocks, filled one after the other. */
 #include "common/arena.h"
 
+#include "common/error.h"
+
 #include <stdalign.h>
 #include <string.h>
 
@@ -28,6 +30,7 @@ void kedge_arena_free(kedge_arena *arena)
         arena->blocks = next;
     }
     arena->bytes = 0;
+    arena->no_memory = false;
 }
 
 kedge_arena *kedge_arena_new(const kedge_allocator *allocator)
@@ -68,7 +71,8 @@ static kedge_arena_block *add_block(kedge_arena *arena, size_t size)
     return block;
 }
 
-void *kedge_arena_take(kedge_arena *arena, size_t size)
+/* NULL: no memory. */
+static void *take(kedge_arena *arena, size_t size)
 {
     const size_t alignment = alignof(max_align_t);
     if (size > SIZE_MAX - alignment) return NULL;
@@ -81,18 +85,28 @@ void *kedge_arena_take(kedge_arena *arena, size_t size)
     return memory;
 }
 
+void *kedge_arena_take(kedge_arena *arena, size_t size)
+{
+    void *memory = take(arena, size);
+    if (memory == NULL) arena->no_memory = true;
+    return memory;
+}
+
 void *kedge_arena_take_array(kedge_arena *arena, size_t count, size_t size)
 {
-    if (size != 0 && count > SIZE_MAX / size) return NULL;
-    return kedge_arena_take(arena, count * size);
+    return kedge_arena_take(arena, size != 0 && count > SIZE_MAX / size ? SIZE_MAX : count * size);
 }
 
 bool kedge_arena_copy(kedge_arena *arena, kedge_bytes bytes, kedge_bytes *copy)
 {
-    if (bytes.size == SIZE_MAX) return false;
-    char *memory = kedge_arena_take(arena, bytes.size + 1);
+    char *memory = kedge_arena_take(arena, bytes.size == SIZE_MAX ? SIZE_MAX : bytes.size + 1);
     if (memory == NULL) return false;
     if (bytes.size > 0) memcpy(memory, bytes.data, bytes.size);
     *copy = (kedge_bytes){memory, bytes.size};
     return true;
+}
+
+kedge_status kedge_arena_status(const kedge_arena *arena, kedge_error *error)
+{
+    return arena->no_memory ? kedge_fail_no_memory(error) : KEDGE_OK;
 }

@@ -11,6 +11,7 @@ typedef struct kedge_arena {
     const kedge_allocator *allocator;
     kedge_arena_block *blocks; /* the newest first */
     size_t bytes;              /* taken from the allocator */
+    bool no_memory;            /* something of it could not be taken */
 } kedge_arena;
 
 kedge_arena kedge_arena_make(const kedge_allocator *allocator);
@@ -26,5 +27,8 @@ void *kedge_arena_take(kedge_arena *arena, size_t size);
 void *kedge_arena_take_array(kedge_arena *arena, size_t count, size_t size);
 /* Copies `bytes` and a NUL behind them. False: no memory, and `copy` is untouched. */
 bool kedge_arena_copy(kedge_arena *arena, kedge_bytes bytes, kedge_bytes *copy);
+/* KEDGE_NO_MEMORY when something could not be taken since the arena was made or freed. A reader
+ * that may fail for two reasons asks it before it says that what it reads is damaged. */
+kedge_status kedge_arena_status(const kedge_arena *arena, kedge_error *error);
 
 #endif

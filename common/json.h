@@ -13,7 +13,7 @@
 #ifndef KEDGE_COMMON_JSON_H
 #define KEDGE_COMMON_JSON_H
 
-#include "common/bytes.h"
+#include "common/arena.h"
 
 typedef enum kedge_json_type {
     KEDGE_JSON_INVALID,
@@ -66,6 +66,9 @@ bool kedge_json_to_number(kedge_bytes value, double *out);
 bool kedge_json_is_integer(double number);
 /* Appends the decoded UTF-8 of a string value to `out`. */
 bool kedge_json_to_text(kedge_bytes value, kedge_buffer *out);
+/* The same into the arena, with a NUL behind it. False also when there is no memory, which the
+ * arena tells then. */
+bool kedge_json_copy_text(kedge_bytes value, kedge_arena *arena, kedge_bytes *copy);
 /* Copies the decoded string and a NUL to `out`; false also when it does not fit or holds a NUL. */
 bool kedge_json_to_chars(kedge_bytes value, char *out, size_t out_size);
 bool kedge_json_text_equals(kedge_bytes value, const char *text);

@@ -246,6 +246,16 @@ bool kedge_json_to_text(kedge_bytes value, kedge_buffer *out)
     return true;
 }
 
+bool kedge_json_copy_text(kedge_bytes value, kedge_arena *arena, kedge_bytes *copy)
+{
+    size_t size;
+    if (value.size < 2) return false;
+    char *room = kedge_arena_take(arena, value.size - 1);
+    if (room == NULL || !kedge_json_string_decode(value, room, value.size - 2, &size)) return false;
+    *copy = (kedge_bytes){room, size};
+    return true;
+}
+
 bool kedge_json_to_chars(kedge_bytes value, char *out, size_t out_size)
 {
     size_t size;

@@ -6,7 +6,6 @@
 #include "wire/response.h"
 
 #include <kedge/limits.h>
-#include <string.h>
 
 enum {
     CLIENT,
@@ -36,14 +35,7 @@ static kedge_status read_text(kedge_wire_place place, const kedge_wire_member *m
     if (kedge_json_check_string(member->value, NULL) != KEDGE_OK) {
         return kedge_wire_response_fail(place, member, "a string", error);
     }
-    bool plain = memchr(member->value.data, '\\', member->value.size) == NULL;
-    kedge_bytes text = {member->value.data + 1, member->value.size - 2};
-    if (plain) return kedge_arena_copy(arena, text, out) ? KEDGE_OK : kedge_fail_no_memory(error);
-    kedge_buffer decoded = kedge_buffer_make(arena->allocator);
-    (void)kedge_json_to_text(member->value, &decoded);
-    bool fine = !decoded.no_memory && kedge_arena_copy(arena, kedge_buffer_bytes(&decoded), out);
-    kedge_buffer_free(&decoded);
-    return fine ? KEDGE_OK : kedge_fail_no_memory(error);
+    return kedge_json_copy_text(member->value, arena, out) ? KEDGE_OK : kedge_fail_no_memory(error);
 }
 
 static kedge_status read_client(kedge_wire_place place, const kedge_wire_member *member,

@@ -25,15 +25,6 @@ int kedge_fold_compare(const kedge_overlay_entry *a, const kedge_overlay_entry *
 
 /* ---- reading JSON ---- */
 
-static bool copy_text(kedge_bytes value, kedge_arena *arena, kedge_bytes *copy)
-{
-    kedge_buffer text = kedge_buffer_make(arena->allocator);
-    bool fine = kedge_json_to_text(value, &text) && !text.no_memory &&
-                kedge_arena_copy(arena, kedge_buffer_bytes(&text), copy);
-    kedge_buffer_free(&text);
-    return fine;
-}
-
 /* How many items the collections have. */
 static size_t count_items(kedge_bytes collections)
 {
@@ -55,12 +46,12 @@ static bool read_items(kedge_bytes collections, kedge_fold_chunk *chunk)
     kedge_json_iterator each = kedge_json_iterate(collections);
     while (kedge_json_next_member(&each, &name, &items)) {
         kedge_bytes collection;
-        if (!copy_text(name, &chunk->arena, &collection)) return false;
+        if (!kedge_json_copy_text(name, &chunk->arena, &collection)) return false;
         kedge_json_iterator members = kedge_json_iterate(items);
         while (kedge_json_next_member(&members, &key, &value)) {
             kedge_overlay_entry *item = &chunk->items[chunk->count];
             item->collection = collection;
-            if (!copy_text(key, &chunk->arena, &item->id) ||
+            if (!kedge_json_copy_text(key, &chunk->arena, &item->id) ||
                 !kedge_arena_copy(&chunk->arena, value, &item->value))
                 return false;
             bool ordered = chunk->count == 0 || kedge_fold_compare(item - 1, item) < 0;
@@ -86,6 +77,14 @@ static kedge_status fail_damaged(const kedge_fold_base *base, kedge_error *error
                       base->log->name.data);
 }
 
+/* Why a read has failed that copies into the arena. */
+static kedge_status fail_read(const kedge_fold_base *base, const kedge_arena *arena,
+                              kedge_error *error)
+{
+    kedge_status status = kedge_arena_status(arena, error);
+    return status == KEDGE_OK ? fail_damaged(base, error) : status;
+}
+
 /* `record` may be empty: there is no project record. */
 static kedge_status put_items(kedge_fold_base *base, kedge_fold_chunk *chunk,
                               kedge_bytes collections, kedge_bytes record, kedge_error *error)
@@ -103,8 +102,9 @@ static kedge_status put_items(kedge_fold_base *base, kedge_fold_chunk *chunk,
     fine = fine && read_items(collections, chunk);
     base->bytes += chunk->arena.bytes;
     if (fine) return KEDGE_OK;
+    kedge_status status = fail_read(base, &chunk->arena, error);
     drop_items(base, chunk);
-    return fail_damaged(base, error);
+    return status;
 }
 
 /* ---- chunks ---- */
@@ -190,8 +190,9 @@ static bool read_row(kedge_bytes row, kedge_arena *arena, kedge_fold_chunk *chun
     return kedge_json_next_element(&fields, &hash) &&
            kedge_json_to_chars(hash, chunk->hash, sizeof chunk->hash) &&
            kedge_json_next_element(&fields, &collection) &&
-           copy_text(collection, arena, &chunk->first.collection) &&
-           kedge_json_next_element(&fields, &id) && copy_text(id, arena, &chunk->first.id);
+           kedge_json_copy_text(collection, arena, &chunk->first.collection) &&
+           kedge_json_next_element(&fields, &id) &&
+           kedge_json_copy_text(id, arena, &chunk->first.id);
 }
 
 static kedge_status read_snapshot(kedge_fold_base *base, kedge_bytes text, int64_t number,
@@ -212,7 +213,7 @@ static kedge_status read_snapshot(kedge_fold_base *base, kedge_bytes text, int64
     kedge_json_iterator each = kedge_json_iterate(rows);
     while (kedge_json_next_element(&each, &row)) {
         if (!read_row(row, &base->arena, &base->chunks[base->count++]))
-            return fail_damaged(base, error);
+            return fail_read(base, &base->arena, error);
     }
     return put_items(base, &base->chunks[0], collections, record, error);
 }

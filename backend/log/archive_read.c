@@ -16,6 +16,14 @@ static kedge_status fail(const kedge_log *log, int64_t segment, const char *what
                              what);
 }
 
+/* Why a read has failed that copies into the arena. */
+static kedge_status fail_read(const kedge_log *log, int64_t segment, const kedge_arena *arena,
+                              const char *what, kedge_error *error)
+{
+    kedge_status status = kedge_arena_status(arena, error);
+    return status == KEDGE_OK ? fail(log, segment, what, error) : status;
+}
+
 /* The text of a root or a part, which has the hash that names it. */
 static kedge_status read_text(const kedge_log *log, int64_t segment,
                               const char hash[KEDGE_SHA256_HEX], kedge_buffer *text,
@@ -85,10 +93,10 @@ kedge_status kedge_log_archive_open(const kedge_log *log, const kedge_log_segmen
     kedge_status status = read_text(log, segment->num, segment->archive, &text, error);
     kedge_bytes object = kedge_buffer_bytes(&text);
     if (status == KEDGE_OK)
-        status = kedge_json_check(object, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, error);
+        status = kedge_json_check(object, KEDGE_LIMIT_JSON_DEPTH, arena->allocator, error);
     if (status == KEDGE_OK && (!read_root(object, arena, root) || root->segment != segment->num ||
                                root->first != segment->first))
-        status = fail(log, segment->num, "the root", error);
+        status = fail_read(log, segment->num, arena, "the root", error);
     kedge_buffer_free(&text);
     return status;
 }
@@ -99,12 +107,7 @@ static bool read_string(kedge_bytes object, const char *name, kedge_arena *arena
 {
     kedge_bytes value;
     *out = (kedge_bytes){NULL, 0};
-    if (!kedge_json_member(object, name, &value)) return true;
-    kedge_buffer text = kedge_buffer_make(arena->allocator);
-    bool fine = kedge_json_to_text(value, &text) && !text.no_memory &&
-                kedge_arena_copy(arena, kedge_buffer_bytes(&text), out);
-    kedge_buffer_free(&text);
-    return fine;
+    return !kedge_json_member(object, name, &value) || kedge_json_copy_text(value, arena, out);
 }
 
 static bool read_entry(kedge_bytes object, const kedge_log_archive_root *root, kedge_arena *arena,
@@ -154,7 +157,7 @@ static kedge_status read_entries(const kedge_log *log, const kedge_log_archive_r
     while (kedge_json_next_element(&iterator, &value)) {
         if ((int64_t)out->count == part->count ||
             !read_entry(value, root, arena, &out->entries[out->count]))
-            return fail(log, root->segment, "a part", error);
+            return fail_read(log, root->segment, arena, "a part", error);
         out->count++;
     }
     if ((int64_t)out->count == part->count && out->entries[0].at.num == part->from) return KEDGE_OK;

@@ -96,9 +96,12 @@ void kedge_logged_entry_write(const kedge_version *version, kedge_buffer *out)
 
 /* ---- reading ---- */
 
-static kedge_status damaged(const kedge_log *log, const kedge_log_entry *entry, const char *what,
-                            kedge_error *error)
+/* Why a read has failed that copies into the arena. */
+static kedge_status damaged(const kedge_log *log, const kedge_log_entry *entry,
+                            const kedge_arena *arena, const char *what, kedge_error *error)
 {
+    kedge_status status = kedge_arena_status(arena, error);
+    if (status != KEDGE_OK) return status;
     return kedge_log_corrupt(log, entry->at.segment, entry->at.num, error, "%s", what);
 }
 
@@ -145,7 +148,7 @@ static bool read_runs(kedge_bytes body, const char *name, size_t spare, kedge_ar
     if (!kedge_json_member(body, name, &array)) return false;
     *count = count_elements(array);
     *runs = kedge_arena_take_array(arena, *count + spare, sizeof **runs);
-    if (*runs == NULL) return *count + spare == 0;
+    if (*runs == NULL) return false;
     kedge_json_iterator iterator = kedge_json_iterate(array);
     for (size_t i = 0; kedge_json_next_element(&iterator, &element); i++) {
         if (!read_run(element, arena, &(*runs)[i])) return false;
@@ -185,7 +188,7 @@ static kedge_status read_mutations(kedge_bytes body, kedge_arena *arena, kedge_v
     if (!kedge_json_member(body, "mutations", &array)) return KEDGE_PROTOCOL;
     size_t count = count_elements(array);
     version->mutations = kedge_arena_take_array(arena, count, sizeof *version->mutations);
-    if (version->mutations == NULL && count > 0) return kedge_fail_no_memory(error);
+    if (version->mutations == NULL) return kedge_fail_no_memory(error);
     kedge_json_iterator iterator = kedge_json_iterate(array);
     for (size_t i = 0; kedge_json_next_element(&iterator, &object); i++) {
         kedge_wire_replay_mutation read;
@@ -218,7 +221,7 @@ static kedge_status read_body(const kedge_log *log, const kedge_log_entry *entry
     kedge_error why = {0};
     kedge_status status = read_mutations(body, arena, version, &why);
     if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
-    if (status != KEDGE_OK) return damaged(log, entry, why.message, error);
+    if (status != KEDGE_OK) return damaged(log, entry, arena, why.message, error);
     bool fine = kedge_json_member_integer(body, "created", &version->created_ms) &&
                 kedge_json_member_integer(body, "indexed_through", &version->indexed_through) &&
                 read_runs(body, "runs", 0, arena, &version->runs, &version->run_count) &&
@@ -227,7 +230,7 @@ static kedge_status read_body(const kedge_log *log, const kedge_log_entry *entry
                 add_own_runs(version);
     if (fine && kedge_json_member(body, "retired", &retired))
         fine = read_text(retired, arena, &version->retired);
-    return fine ? KEDGE_OK : damaged(log, entry, "the body is no run of mutations", error);
+    return fine ? KEDGE_OK : damaged(log, entry, arena, "the body is no run of mutations", error);
 }
 
 static kedge_status check_type(const kedge_log *log, const kedge_log_entry *entry,

@@ -95,7 +95,7 @@ static bool read_collections(kedge_bytes object, const char *name, kedge_version
         count++;
     kedge_version *version = &out->version;
     version->collections = kedge_arena_take_array(&out->arena, count, sizeof *version->collections);
-    if (version->collections == NULL && count > 0) return false;
+    if (version->collections == NULL) return false;
     rows = kedge_json_iterate(array);
     while (kedge_json_next_element(&rows, &row)) {
         if (!read_collection(row, &out->arena, &version->collections[version->collection_count]))
@@ -124,21 +124,29 @@ static bool read_hash(kedge_bytes object, uint8_t hash[KEDGE_SHA256_SIZE])
            kedge_hex_decode(kedge_bytes_of(hex), hash, KEDGE_SHA256_SIZE);
 }
 
+static kedge_status read_members(const kedge_project *project, kedge_bytes text,
+                                 uint8_t hash[KEDGE_SHA256_SIZE], kedge_version_object *state,
+                                 kedge_version_object *rejections, kedge_error *error)
+{
+    kedge_status status = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, project->allocator, NULL);
+    bool fine = status == KEDGE_OK && read_hash(text, hash) &&
+                read_version(text, "collections", state) &&
+                read_version(text, "rejections", rejections);
+    if (fine) return KEDGE_OK;
+    if (status == KEDGE_NO_MEMORY || state->arena.no_memory || rejections->arena.no_memory)
+        return kedge_fail_no_memory(error);
+    return kedge_fail(error, KEDGE_CORRUPT, "snapshot-damaged",
+                      "the object of a snapshot is damaged");
+}
+
 static kedge_status read_object(const kedge_project *project, kedge_bytes text,
                                 kedge_snapshot_object *out, kedge_error *error)
 {
     kedge_version_object *state = kedge_version_object_new(project->allocator);
     kedge_version_object *rejections = kedge_version_object_new(project->allocator);
-    kedge_status status = KEDGE_OK;
-    if (state == NULL || rejections == NULL) {
-        status = kedge_fail_no_memory(error);
-    } else if (kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) !=
-                   KEDGE_OK ||
-               !read_hash(text, out->hash) || !read_version(text, "collections", state) ||
-               !read_version(text, "rejections", rejections)) {
-        status = kedge_fail(error, KEDGE_CORRUPT, "snapshot-damaged",
-                            "the object of a snapshot is damaged");
-    }
+    kedge_status status = state == NULL || rejections == NULL
+                              ? kedge_fail_no_memory(error)
+                              : read_members(project, text, out->hash, state, rejections, error);
     if (status != KEDGE_OK) {
         if (state != NULL) kedge_version_release(&state->version);
         if (rejections != NULL) kedge_version_release(&rejections->version);

@@ -21,7 +21,7 @@ static kedge_status get_row(kedge_backend *backend, const kedge_resource_ref *re
     kedge_record_set set = {0};
     kedge_status status = records->vtable->get(records->self, key, consistent, &set, error);
     if (status != KEDGE_OK) return status;
-    status = kedge_resource_row_read(ref, &set.records[0], row, mark, error);
+    status = kedge_resource_row_read(backend->allocator, ref, &set.records[0], row, mark, error);
     if (status == KEDGE_OK) {
         row->memory = set;
     } else {
@@ -72,13 +72,14 @@ kedge_status kedge_resource_history_get(kedge_backend *backend, const kedge_reso
     return KEDGE_NOT_FOUND;
 }
 
-static kedge_status take_newest(const kedge_resource_ref *ref, kedge_record_set *set,
-                                kedge_resource *row, kedge_error *error)
+static kedge_status take_newest(kedge_backend *backend, const kedge_resource_ref *ref,
+                                kedge_record_set *set, kedge_resource *row, kedge_error *error)
 {
     for (size_t i = 0; i < set->count; i++) {
         kedge_resource found = {0};
         kedge_resource_mark mark;
-        kedge_status status = kedge_resource_row_read(ref, &set->records[i], &found, &mark, error);
+        kedge_status status = kedge_resource_row_read(backend->allocator, ref, &set->records[i],
+                                                      &found, &mark, error);
         if (status != KEDGE_OK) return status;
         if (mark != KEDGE_RESOURCE_MARK_NONE) continue;
         *row = found;
@@ -102,7 +103,7 @@ kedge_status kedge_resource_history_newest(kedge_backend *backend, const kedge_r
                                  .limit = OPEN_ROWS_MAX + 1,
                                  .consistent = true};
     kedge_status status = records->vtable->query(records->self, &query, &set, error);
-    if (status == KEDGE_OK) status = take_newest(ref, &set, row, error);
+    if (status == KEDGE_OK) status = take_newest(backend, ref, &set, row, error);
     kedge_record_set_free(&set);
     return status;
 }

@@ -62,6 +62,7 @@ kedge_status kedge_resource_read(kedge_backend *backend, const kedge_resource_re
 /* ---- the versions ---- */
 
 typedef struct version_list {
+    const kedge_allocator *allocator;
     const kedge_resource_ref *ref;
     const kedge_resource_page *page;
     uint32_t count;
@@ -85,7 +86,8 @@ static kedge_status visit_set(version_list *list, const kedge_record_set *set, k
     for (size_t i = 0; i < set->count && status == KEDGE_OK; i++) {
         kedge_resource row = {0};
         kedge_resource_mark mark;
-        status = kedge_resource_row_read(list->ref, &set->records[i], &row, &mark, error);
+        status = kedge_resource_row_read(list->allocator, list->ref, &set->records[i], &row, &mark,
+                                         error);
         if (status != KEDGE_OK) return status;
         if (mark != KEDGE_RESOURCE_MARK_NONE || row.version != list->next)
             return kedge_resource_damaged(list->ref, list->next, "it is missing", error);
@@ -148,7 +150,7 @@ kedge_status kedge_resource_versions(kedge_backend *backend, const kedge_resourc
                                      int64_t *latest, int64_t *next, kedge_error *error)
 {
     kedge_resource_head head;
-    version_list list = {.ref = ref, .page = page};
+    version_list list = {.allocator = backend->allocator, .ref = ref, .page = page};
     KEDGE_ASSERT(before >= 0 && page->limit > 0);
     kedge_status status = kedge_resource_check_ref(ref, error);
     if (status == KEDGE_OK) status = kedge_resource_head_load(backend, ref, &head, error);
@@ -181,7 +183,8 @@ static kedge_status visit_resource(resource_list *list, const kedge_record *reco
     ref.id = record->key.sort;
     kedge_buffer_clear(&list->after);
     kedge_buffer_append_bytes(&list->after, ref.id);
-    kedge_status status = kedge_resource_row_read(&ref, record, &row, &mark, error);
+    kedge_status status =
+        kedge_resource_row_read(list->after.allocator, &ref, record, &row, &mark, error);
     if (status == KEDGE_OK) status = kedge_buffer_status(&list->after, error);
     if (status != KEDGE_OK || mark == KEDGE_RESOURCE_MARK_DELETED) return status;
     if (list->count == list->page->limit) {

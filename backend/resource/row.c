@@ -84,7 +84,7 @@ static kedge_resource_mark read_mark(const kedge_record *record)
     return KEDGE_RESOURCE_MARK_NONE;
 }
 
-/* What is wrong with it; NULL: nothing. */
+/* What is wrong with it; NULL: nothing. The value is not looked into. */
 static const char *read_members(const kedge_record *record, kedge_resource *row,
                                 kedge_resource_mark mark)
 {
@@ -97,14 +97,11 @@ static const char *read_members(const kedge_record *record, kedge_resource *row,
         return "\"restored\" is not a version";
     }
     if (mark == KEDGE_RESOURCE_MARK_DELETED) return NULL;
-    if (!read_text(record, "value", &row->value)) return "it has no value";
-    if (kedge_json_check(row->value, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, NULL) !=
-        KEDGE_OK)
-        return "its value is not JSON";
-    return NULL;
+    return read_text(record, "value", &row->value) ? NULL : "it has no value";
 }
 
-kedge_status kedge_resource_row_read(const kedge_resource_ref *ref, const kedge_record *record,
+kedge_status kedge_resource_row_read(const kedge_allocator *allocator,
+                                     const kedge_resource_ref *ref, const kedge_record *record,
                                      kedge_resource *row, kedge_resource_mark *mark,
                                      kedge_error *error)
 {
@@ -117,6 +114,12 @@ kedge_status kedge_resource_row_read(const kedge_resource_ref *ref, const kedge_
     const char *wrong = read_members(record, &found, *mark);
     if (wrong == NULL && of_history && (!has_number || named != found.version))
         wrong = "it is not the version that its key names";
+    if (wrong == NULL && *mark != KEDGE_RESOURCE_MARK_DELETED) {
+        kedge_status status =
+            kedge_json_check(found.value, KEDGE_LIMIT_JSON_DEPTH, allocator, NULL);
+        if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
+        if (status != KEDGE_OK) wrong = "its value is not JSON";
+    }
     if (wrong != NULL) {
         return kedge_resource_damaged(ref, named > 0 ? named : found.version, wrong, error);
     }

@@ -25,7 +25,8 @@ size_t kedge_resource_row_write(const kedge_resource *row, kedge_resource_mark m
                                 kedge_attribute attributes[KEDGE_RESOURCE_ATTRIBUTES]);
 
 /* Reads a record; `*row` borrows from it. KEDGE_CORRUPT "resource-damaged". */
-kedge_status kedge_resource_row_read(const kedge_resource_ref *ref, const kedge_record *record,
+kedge_status kedge_resource_row_read(const kedge_allocator *allocator,
+                                     const kedge_resource_ref *ref, const kedge_record *record,
                                      kedge_resource *row, kedge_resource_mark *mark,
                                      kedge_error *error);
 /* The error for a version whose record is missing or wrong. */

@@ -3,6 +3,7 @@
 #include "tests/backend/resource_world.h"
 
 #include "backend/resource/row.h"
+#include "tests/support/failing_allocator.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -478,6 +479,37 @@ static void test_no_addition_of_many_writers_is_lost(void **state)
     resource_check(world);
 }
 
+/* ---- without memory ---- */
+
+static bool read_row(const kedge_allocator *allocator, void *context)
+{
+    const kedge_record *record = context;
+    kedge_resource row;
+    kedge_resource_mark mark;
+    const kedge_resource_ref ref = {KEDGE_BYTES("acme"), KEDGE_BYTES("settings"),
+                                    KEDGE_BYTES("plan")};
+    kedge_status status = kedge_resource_row_read(allocator, &ref, record, &row, &mark, NULL);
+    if (status != KEDGE_OK) assert_int_equal(status, KEDGE_NO_MEMORY);
+    return status == KEDGE_OK;
+}
+
+static void test_a_version_that_is_read_without_memory_is_not_damaged(void **state)
+{
+    (void)state;
+    kedge_attribute attributes[KEDGE_RESOURCE_ATTRIBUTES];
+    char value[1024];
+    size_t used = 0;
+    for (int i = 0; i < 100; i++)
+        used += (size_t)snprintf(value + used, sizeof value - used, "%c\"%02d\":1",
+                                 i == 0 ? '{' : ',', i);
+    snprintf(value + used, sizeof value - used, "}");
+    kedge_resource row = {.version = 1, .user = KEDGE_BYTES("ann"), .value = kedge_bytes_of(value)};
+    memset(row.uid, 'a', sizeof row.uid - 1);
+    kedge_record record = {{KEDGE_BYTES("p"), KEDGE_BYTES("s")}, attributes, 0};
+    record.attribute_count = kedge_resource_row_write(&row, KEDGE_RESOURCE_MARK_NONE, attributes);
+    assert_true(failing_allocator_try_every_call(read_row, &record, 0) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_a_writer_that_two_others_overtake_changes_nothing),
         cmocka_unit_test(test_a_resource_that_came_and_went_between_has_its_own_versions),
         IN_BOTH_WAYS(test_no_addition_of_many_writers_is_lost),
+        cmocka_unit_test(test_a_version_that_is_read_without_memory_is_not_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

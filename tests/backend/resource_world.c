@@ -192,7 +192,8 @@ const char *resource_history(test_world *world)
     for (size_t i = 0; i < set.count; i++) {
         kedge_resource row = {0};
         kedge_resource_mark mark;
-        assert_int_equal(kedge_resource_row_read(&plan, &set.records[i], &row, &mark, NULL),
+        assert_int_equal(kedge_resource_row_read(&kedge_allocator_default, &plan, &set.records[i],
+                                                 &row, &mark, NULL),
                          KEDGE_OK);
         size += (size_t)snprintf(text + size, sizeof text - size, "%s%lld:%.*s%s",
                                  i == 0 ? "" : " ", (long long)row.version, (int)row.value.size,

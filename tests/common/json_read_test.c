@@ -1,6 +1,8 @@
 /* Reading without a tree: skipping, walking, typed reads, and what mutators read of their args. */
 #include "common/json.h"
 
+#include "tests/support/failing_allocator.h"
+
 #include <kedge/mutator.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -224,6 +226,33 @@ static void test_text_is_appended_or_nothing_is(void **state)
     kedge_buffer_free(&out);
 }
 
+static void test_text_is_copied_into_an_arena_which_tells_a_lack_of_memory(void **state)
+{
+    (void)state;
+    failing_allocator failing;
+    kedge_bytes copy = {NULL, 0};
+    failing_allocator_init(&failing);
+    kedge_arena arena = kedge_arena_make(&failing.allocator);
+    assert_true(kedge_json_copy_text(kedge_bytes_of("\"a\\u00e9\""), &arena, &copy));
+    assert_string_equal(copy.data, "a\xc3\xa9");
+    assert_int_equal(copy.size, 3);
+    assert_false(kedge_json_copy_text(kedge_bytes_of("\"\\ud800\""), &arena, &copy));
+    assert_false(kedge_json_copy_text(kedge_bytes_of("1"), &arena, &copy));
+    assert_int_equal(kedge_arena_status(&arena, NULL), KEDGE_OK);
+    kedge_arena_free(&arena);
+    failing_allocator_arm(&failing, 1, false);
+    assert_false(kedge_json_copy_text(kedge_bytes_of("\"a\""), &arena, &copy));
+    assert_true(kedge_json_copy_text(kedge_bytes_of("\"b\""), &arena, &copy));
+    assert_string_equal(copy.data, "b");
+    assert_int_equal(kedge_arena_status(&arena, NULL), KEDGE_NO_MEMORY);
+    kedge_arena_free(&arena);
+    assert_int_equal(kedge_arena_status(&arena, NULL), KEDGE_OK);
+    assert_null(kedge_arena_take_array(&arena, SIZE_MAX / 2, 4));
+    assert_int_equal(kedge_arena_status(&arena, NULL), KEDGE_NO_MEMORY);
+    kedge_arena_free(&arena);
+    assert_int_equal(failing.living, 0);
+}
+
 static void test_text_equals_only_the_whole_decoded_text(void **state)
 {
     (void)state;
@@ -303,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_integers_are_whole_and_at_most_2_to_the_53_minus_1),
         cmocka_unit_test(test_strings_are_decoded_into_the_room_there_is),
         cmocka_unit_test(test_text_is_appended_or_nothing_is),
+        cmocka_unit_test(test_text_is_copied_into_an_arena_which_tells_a_lack_of_memory),
         cmocka_unit_test(test_text_equals_only_the_whole_decoded_text),
         cmocka_unit_test(test_a_mutator_reads_text_and_integers_of_its_args),
         cmocka_unit_test(test_a_mutator_learns_which_member_was_wrong_and_how),

@@ -3,10 +3,12 @@
 #include "tests/log/log_world.h"
 
 #include "backend/effects/fold.h"
+#include "backend/effects/fold_base.h"
 #include "backend/log/body.h"
 #include "backend/log/snapshot.h"
 #include "common/json.h"
 #include "mutate/replay.h"
+#include "tests/support/failing_allocator.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -305,6 +307,45 @@ static void test_a_maker_that_a_truncation_overtakes_leaves_no_entry_out(void **
     model_free(&beside);
 }
 
+/* ---- without memory ---- */
+
+typedef struct snapshot_of {
+    const kedge_log *log;
+    kedge_log_place place;
+} snapshot_of;
+
+static bool read_whole(const kedge_allocator *allocator, void *context)
+{
+    const snapshot_of *stored = context;
+    kedge_project project = *stored->log->project;
+    const kedge_log log = kedge_log_of(&project, stored->log->name);
+    char id[KEDGE_SHA256_HEX];
+    kedge_fold_place place = {0};
+    kedge_overlay_entry item;
+    kedge_error error = {0};
+    project.allocator = allocator;
+    kedge_snapshot_id(&log, &stored->place, id);
+    kedge_fold_base base = kedge_fold_base_make(&log);
+    kedge_status status = kedge_fold_base_open(&base, id, NULL, stored->place.number, &error);
+    while (status == KEDGE_OK)
+        status = kedge_fold_base_next(&base, &place, &item, &error);
+    kedge_fold_base_free(&base);
+    if (status != KEDGE_DONE) assert_int_equal(status, KEDGE_NO_MEMORY);
+    return status == KEDGE_DONE;
+}
+
+static void test_a_snapshot_that_is_read_without_memory_is_not_damaged(void **state)
+{
+    test_world *world = *state;
+    model beside = model_new(world);
+    const kedge_log *log = journal_new(world);
+    write_calls(log, &beside);
+    snapshot_of stored = {log, ask(log)};
+    make(log, &stored.place, 1000);
+    assert_true(failing_allocator_try_every_call(read_whole, &stored, 500) > 20);
+    model_free(&beside);
+}
+
 static int64_t later_ms(void *context)
 {
     (void)context;
@@ -348,6 +389,7 @@ int main(void)
         OVER_BOTH(test_a_truncation_removes_the_snapshots_in_front_of_it),
         OVER_BOTH(test_a_maker_that_a_truncation_overtakes_leaves_no_entry_out),
         OVER_MEMORY(test_a_truncation_removes_old_parts_of_what_was_never_completed),
+        OVER_MEMORY(test_a_snapshot_that_is_read_without_memory_is_not_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "backend/log/archive.h"
 #include "backend/log/body.h"
+#include "tests/support/failing_allocator.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -193,6 +194,31 @@ static void test_an_archive_that_is_damaged_is_told(void **state)
     assert_string_equal(log_loaded(log), "4 Snapshot|5 set 5|6 End Segment|8 set 8");
 }
 
+static bool read_archive(const kedge_allocator *allocator, void *context)
+{
+    kedge_project project = *((const kedge_log *)context)->project;
+    const kedge_log log = kedge_log_of(&project, ((const kedge_log *)context)->name);
+    const kedge_log_segment segment = log_segment(context, 0);
+    kedge_log_archive_root root;
+    kedge_log_archived archived;
+    kedge_error error = {0};
+    project.allocator = allocator;
+    kedge_arena arena = kedge_arena_make(allocator);
+    kedge_status status = kedge_log_archive_open(&log, &segment, &arena, &root, &error);
+    if (status == KEDGE_OK)
+        status = kedge_log_archive_read(&log, &root, 0, &arena, &archived, &error);
+    kedge_arena_free(&arena);
+    if (status != KEDGE_OK) assert_int_equal(status, KEDGE_NO_MEMORY);
+    return status == KEDGE_OK;
+}
+
+static void test_an_archive_that_is_read_without_memory_is_not_damaged(void **state)
+{
+    const kedge_log *log = three_segments(*state);
+    archive(log, 0, KEDGE_LOG_DELETE);
+    assert_true(failing_allocator_try_every_call(read_archive, (void *)log, 0) > 10);
+}
+
 static void test_the_metadata_of_an_archived_segment_stays(void **state)
 {
     test_world *world = *state;
@@ -364,6 +390,7 @@ int main(void)
         OVER_MEMORY(test_an_archive_of_several_parts_is_read),
         OVER_BOTH(test_an_archived_entry_may_expire_instead),
         OVER_BOTH(test_an_archive_that_is_damaged_is_told),
+        OVER_MEMORY(test_an_archive_that_is_read_without_memory_is_not_damaged),
         OVER_MEMORY(test_the_metadata_of_an_archived_segment_stays),
         cmocka_unit_test(test_metadata_that_is_set_is_never_left_out_of_the_archive),
         OVER_BOTH(test_an_archive_that_broke_off_is_finished),

@@ -124,16 +124,9 @@ kedge_status kedge_text_read(kedge_bytes value, kedge_arena *arena, kedge_bytes 
         *text = inside;
         return KEDGE_OK;
     }
-    kedge_buffer decoded = kedge_buffer_make(arena->allocator);
-    kedge_status status = KEDGE_OK;
-    if (!kedge_json_to_text(value, &decoded)) {
-        status = decoded.no_memory ? kedge_fail_no_memory(error)
-                                   : kedge_record_damaged("an escaped text", error);
-    } else if (!kedge_arena_copy(arena, kedge_buffer_bytes(&decoded), text)) {
-        status = kedge_fail_no_memory(error);
-    }
-    kedge_buffer_free(&decoded);
-    return status;
+    if (kedge_json_copy_text(value, arena, text)) return KEDGE_OK;
+    kedge_status status = kedge_arena_status(arena, error);
+    return status == KEDGE_OK ? kedge_record_damaged("an escaped text", error) : status;
 }
 
 static bool read_member(kedge_bytes key, kedge_bytes value, kedge_entry *entry, bool *hashed)
