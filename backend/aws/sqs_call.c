@@ -122,3 +122,11 @@ kedge_status kedge_sqs_run(kedge_sqs_call *call, const kedge_sqs_action *action,
     /* The response is too large, whatever the request has done. */
     return status == KEDGE_LIMIT_EXCEEDED ? kedge_sqs_response_invalid(action, error) : status;
 }
+
+bool kedge_sqs_read_number(kedge_bytes object, const char *name, int64_t *number)
+{
+    char text[24];
+    if (kedge_json_member_integer(object, name, number)) return true;
+    return kedge_json_member_chars(object, name, text, sizeof text) &&
+           kedge_json_to_integer(kedge_bytes_of(text), number);
+}

@@ -87,6 +87,50 @@ static kedge_status show(const kedge_sqs *self, const kedge_sqs_message *letter,
     return kedge_queue_batch_add(batch, self->environment->allocator, capacity, &decoded, error);
 }
 
+/* How many dead letters there are: SQS's count, which may be a minute old. */
+static kedge_status count_letters(const kedge_sqs *self, int64_t *count, kedge_error *error)
+{
+    static const char *const names[] = {"ApproximateNumberOfMessages",
+                                        "ApproximateNumberOfMessagesNotVisible",
+                                        "ApproximateNumberOfMessagesDelayed"};
+    kedge_sqs_call call;
+    kedge_bytes attributes;
+    kedge_sqs_begin(&call, self->client, self->dead_letters);
+    kedge_json_key(&call.writer, "AttributeNames");
+    kedge_json_begin_array(&call.writer);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        kedge_json_chars(&call.writer, names[i]);
+    kedge_json_end_array(&call.writer);
+    kedge_status status = kedge_sqs_run(&call, &kedge_sqs_get_attributes, error);
+    if (status == KEDGE_CONFLICT)
+        status = kedge_sqs_refused(&call, &kedge_sqs_get_attributes, error);
+    bool read = status == KEDGE_OK && kedge_json_member(kedge_buffer_bytes(&call.response.body),
+                                                        "Attributes", &attributes);
+    *count = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && read; i++) {
+        int64_t number = 0;
+        read = kedge_sqs_read_number(attributes, names[i], &number) && number >= 0;
+        *count += number;
+    }
+    if (status == KEDGE_OK && !read)
+        status = kedge_sqs_response_invalid(&kedge_sqs_get_attributes, error);
+    kedge_sqs_call_free(&call);
+    return status;
+}
+
+/* Whether there may be others than those taken: another look may hold some, and of a group only the
+ * oldest are taken. */
+static kedge_status look_for_more(const kedge_sqs *self, const look *taken, bool *more,
+                                  kedge_error *error)
+{
+    int64_t count = 0;
+    *more = is_full(taken);
+    if (*more) return KEDGE_OK;
+    kedge_status status = count_letters(self, &count, error);
+    *more = count > (int64_t)taken->count;
+    return status;
+}
+
 static kedge_status look_around(const kedge_sqs *self, look *taken, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
@@ -112,7 +156,8 @@ kedge_status kedge_sqs_dead_letters(void *context, uint32_t count, kedge_queue_b
     qsort(taken->letters, taken->count, sizeof taken->letters[0], compare_ages);
     for (size_t i = 0; i < taken->count && found.count < count && status == KEDGE_OK; i++)
         status = show(self, taken->letters[i], count, &memory, &found, error);
-    found.more = is_full(taken) || taken->count > count;
+    if (status == KEDGE_OK) status = look_for_more(self, taken, &found.more, error);
+    found.more = found.more || taken->count > count;
     kedge_buffer_free(&memory);
     end_look(self, taken);
     if (status == KEDGE_OK)

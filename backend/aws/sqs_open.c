@@ -99,15 +99,6 @@ static kedge_status get_attributes(kedge_sqs_call *call, kedge_aws_client *clien
     return kedge_sqs_response_invalid(&kedge_sqs_get_attributes, error);
 }
 
-/* A number, or a number in a string: both are written. */
-static bool read_number(kedge_bytes object, const char *name, int64_t *number)
-{
-    char text[24];
-    if (kedge_json_member_integer(object, name, number)) return true;
-    return kedge_json_member_chars(object, name, text, sizeof text) &&
-           kedge_json_to_integer(kedge_bytes_of(text), number);
-}
-
 static bool read_policy(kedge_bytes attributes, redrive_policy *policy)
 {
     char text[POLICY_BYTES_MAX];
@@ -118,7 +109,7 @@ static bool read_policy(kedge_bytes attributes, redrive_policy *policy)
             KEDGE_OK ||
         !kedge_json_member_chars(object, "deadLetterTargetArn", policy->target,
                                  sizeof policy->target) ||
-        !read_number(object, "maxReceiveCount", &receive_max) || receive_max < 1 ||
+        !kedge_sqs_read_number(object, "maxReceiveCount", &receive_max) || receive_max < 1 ||
         receive_max > KEDGE_QUEUE_DELIVERIES_MAX)
         return false;
     policy->receive_max = (uint32_t)receive_max;
@@ -148,7 +139,8 @@ static kedge_status check_kind(kedge_bytes attributes, const char *queue, redriv
 static size_t message_bytes_max(const kedge_sqs_options *options, kedge_bytes attributes)
 {
     int64_t most = KEDGE_SQS_MESSAGE_BYTES_MAX, number;
-    if (read_number(attributes, "MaximumMessageSize", &number) && number > 0 && number < most)
+    if (kedge_sqs_read_number(attributes, "MaximumMessageSize", &number) && number > 0 &&
+        number < most)
         most = number;
     if (options->message_bytes_max > 0 && options->message_bytes_max < most)
         most = options->message_bytes_max;

@@ -324,6 +324,7 @@ static void test_dead_letters_of_many_groups_are_seen_together(void **state)
     kill_all(f);
     assert_int_equal(f->queue.vtable->dead_letters(f->queue.self, 100, &dead, &f->error), KEDGE_OK);
     assert_int_equal(dead.count, 30);
+    assert_false(dead.more);
     for (size_t i = 0; i < dead.count; i++) {
         snprintf(text, sizeof text, "%02zu", i);
         assert_true(kedge_bytes_equal_text(dead.messages[i].body, text));
@@ -337,6 +338,25 @@ static void test_dead_letters_of_many_groups_are_seen_together(void **state)
     receive(f, 10, LONG_MS, &dead);
     assert_int_equal(dead.count, 1);
     assert_true(kedge_bytes_equal_text(dead.messages[0].body, "17"));
+    kedge_queue_batch_free(&dead);
+}
+
+static void test_dead_letters_that_somebody_else_holds_are_told_as_more(void **state)
+{
+    fixture *f = *state;
+    kedge_aws_response response = {0};
+    kedge_queue_batch dead = {0};
+    send_text(f, "g", "one");
+    send_text(f, "h", "two");
+    kill_all(f);
+    assert_int_equal(sqs_queues_run(&f->queues, f->queues.dead_letters, "ReceiveMessage",
+                                    ",\"MaxNumberOfMessages\":1,\"VisibilityTimeout\":300",
+                                    &response, &f->error),
+                     KEDGE_OK);
+    kedge_aws_response_free(&response);
+    assert_int_equal(f->queue.vtable->dead_letters(f->queue.self, 100, &dead, &f->error), KEDGE_OK);
+    assert_int_equal(dead.count, 1);
+    assert_true(dead.more);
     kedge_queue_batch_free(&dead);
 }
 
@@ -414,6 +434,7 @@ int main(void)
         on_fresh_queues(test_a_receive_may_wait_for_longer_than_a_call_may_take),
         on_fresh_queues(test_a_group_of_dead_letters_is_seen_by_tens_and_redriven_in_order),
         on_fresh_queues(test_dead_letters_of_many_groups_are_seen_together),
+        on_fresh_queues(test_dead_letters_that_somebody_else_holds_are_told_as_more),
         on_fresh_queues(test_a_message_that_nobody_of_kedge_sent_dies_alone_and_is_shown_as_it_is),
         on_fresh_queues(test_making_queues_again_leaves_them_as_they_are),
         on_fresh_queues(test_a_queue_without_a_redrive_policy_is_refused),

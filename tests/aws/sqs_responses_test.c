@@ -372,6 +372,12 @@ test_receipts_of_deliveries_and_of_dead_letters_are_not_taken_for_each_other(voi
 
 /* ---- dead letters ---- */
 
+/* What a look asks at its end: how many dead letters there are, to be received or held. */
+#define COUNTED(visible, held)                                                                     \
+    OK("{\"Attributes\":{\"ApproximateNumberOfMessages\":\"" visible "\","                         \
+       "\"ApproximateNumberOfMessagesNotVisible\":\"" held "\","                                   \
+       "\"ApproximateNumberOfMessagesDelayed\":\"0\"}}")
+
 static void test_dead_letters_are_given_back_also_when_the_look_breaks_off(void **state)
 {
     (void)state;
@@ -433,13 +439,52 @@ static void test_a_look_that_ends_before_it_met_all_dead_letters_says_so(void **
     (void)state;
     sqs_world world;
     char *large = large_letters();
-    BEGIN_SQS(&world, OK(large), OK(EMPTY));
+    BEGIN_SQS(&world, OK(large), OK(EMPTY), COUNTED("0", "9"));
     assert_false(shows_more(&world, LARGE_LETTERS));
     sqs_world_end(&world);
     BEGIN_SQS(&world, OK(large), OK(large), OK(large), OK(large), OK("{}"));
     assert_true(shows_more(&world, 4 * (size_t)LARGE_LETTERS)); /* a fifth receive may give more */
     sqs_world_end(&world);
     free(large);
+}
+
+static void test_dead_letters_that_another_look_holds_are_more_than_those_shown(void **state)
+{
+    (void)state;
+    sqs_world world;
+    const char *letters = sqs_world_messages(sqs_world_message("1", "g", "one", NULL), NULL);
+    BEGIN_SQS(&world, OK(letters), OK(EMPTY), COUNTED("0", "2"), OK("{}"), /* another holds one */
+              OK(EMPTY), COUNTED("0", "1"), OK(letters), OK(EMPTY), COUNTED("1", "1"), OK("{}"),
+              OK(letters), OK(EMPTY), COUNTED("0", "1"), OK("{}"));
+    assert_true(shows_more(&world, 1));
+    assert_string_equal(request_body(&world, 2),
+                        "{\"QueueUrl\":\"" DEAD_URL
+                        "\",\"AttributeNames\":[\"ApproximateNumberOfMessages\","
+                        "\"ApproximateNumberOfMessagesNotVisible\","
+                        "\"ApproximateNumberOfMessagesDelayed\"]}");
+    assert_non_null(strstr(request_body(&world, 3), "handle-1"));
+    assert_true(shows_more(&world, 0));
+    assert_true(shows_more(&world, 1)); /* in a group of which ten are out */
+    assert_false(shows_more(&world, 1));
+    sqs_world_end(&world);
+}
+
+static void test_a_look_that_cannot_tell_whether_there_are_more_fails(void **state)
+{
+    (void)state;
+    sqs_world world;
+    kedge_queue_batch batch = {0};
+    const char *letters = sqs_world_messages(sqs_world_message("1", "g", "one", NULL), NULL);
+    BEGIN_SQS(&world, OK(letters), OK(EMPTY), NO(NO_QUEUE), OK("{}"), OK(letters), OK(EMPTY),
+              OK("{\"Attributes\":{\"ApproximateNumberOfMessages\":\"1\"}}"), OK("{}"));
+    const kedge_queue_vtable *vtable = world.queue.vtable;
+    assert_failed(&world, vtable->dead_letters(world.queue.self, 9, &batch, &world.error), KEDGE_IO,
+                  "aws-queue-missing");
+    assert_non_null(strstr(request_body(&world, 3), "handle-1"));
+    assert_failed(&world, vtable->dead_letters(world.queue.self, 9, &batch, &world.error),
+                  KEDGE_UNAVAILABLE, "aws-answer-invalid");
+    assert_null(batch.messages);
+    sqs_world_end(&world);
 }
 
 static void test_a_redrive_sends_under_the_letters_own_name_then_deletes(void **state)
@@ -510,6 +555,8 @@ int main(void)
             test_receipts_of_deliveries_and_of_dead_letters_are_not_taken_for_each_other),
         cmocka_unit_test(test_dead_letters_are_given_back_also_when_the_look_breaks_off),
         cmocka_unit_test(test_a_look_that_ends_before_it_met_all_dead_letters_says_so),
+        cmocka_unit_test(test_dead_letters_that_another_look_holds_are_more_than_those_shown),
+        cmocka_unit_test(test_a_look_that_cannot_tell_whether_there_are_more_fails),
         cmocka_unit_test(test_a_redrive_sends_under_the_letters_own_name_then_deletes),
         cmocka_unit_test(test_a_redrive_that_is_half_done_says_so_and_gives_the_letter_back),
     };
