@@ -8,6 +8,7 @@
 #include "common/error.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,22 +28,30 @@ static kedge_status open_file(kedge_sqlite_connection *connection, const char *p
     return KEDGE_OK;
 }
 
+/* What a check says that did not say what it should: SQLite's check tells of a page that it could
+ * not read as it tells of a damaged one. */
+static kedge_status fail_check(const kedge_sqlite_connection *connection, const char *told,
+                               const char *damage, kedge_error *error)
+{
+    static const char *const unread = "unable to get the page. error code=";
+    const char *at = strstr(told, unread);
+    int code = at != NULL ? (int)strtol(at + strlen(unread), NULL, 10) & 0xff : SQLITE_CORRUPT;
+    if (at == NULL && strstr(told, "failed to get page") != NULL) code = SQLITE_IOERR;
+    if (code == SQLITE_NOMEM) return kedge_fail_no_memory(error);
+    bool damaged = code == SQLITE_CORRUPT;
+    return kedge_fail(error, damaged ? KEDGE_CORRUPT : KEDGE_IO, damaged ? "corrupt" : "io",
+                      "%s %s: %s", connection->path, damaged ? damage : "could not be read", told);
+}
+
 /* The first column of the first row of a pragma must be `wanted`. */
 static kedge_status expect(kedge_sqlite_connection *connection, const char *pragma,
                            const char *wanted, const char *otherwise, kedge_error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(connection->handle, pragma, -1, &statement, NULL);
-    if (code == SQLITE_OK) code = sqlite3_step(statement);
-    kedge_status status = KEDGE_OK;
-    if (code != SQLITE_ROW) {
-        status = kedge_sqlite_fail(connection, code, error);
-    } else {
-        const char *text = (const char *)sqlite3_column_text(statement, 0);
-        if (text == NULL || strcmp(text, wanted) != 0)
-            status = kedge_fail(error, KEDGE_CORRUPT, "corrupt", "%s %s: %s", connection->path,
-                                otherwise, text == NULL ? "" : text);
-    }
+    sqlite3_stmt *statement;
+    const char *text;
+    kedge_status status = kedge_sqlite_pragma(connection, pragma, &statement, &text, error);
+    if (status == KEDGE_OK && strcmp(text, wanted) != 0)
+        status = fail_check(connection, text, otherwise, error);
     sqlite3_finalize(statement);
     return status;
 }

@@ -116,6 +116,17 @@ kedge_status kedge_sqlite_run(kedge_sqlite_connection *connection, sqlite3_stmt 
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
+kedge_status kedge_sqlite_pragma(kedge_sqlite_connection *connection, const char *pragma,
+                                 sqlite3_stmt **statement, const char **text, kedge_error *error)
+{
+    *statement = NULL;
+    int code = sqlite3_prepare_v2(connection->handle, pragma, -1, statement, NULL);
+    if (code == SQLITE_OK) code = sqlite3_step(*statement);
+    if (code != SQLITE_ROW) return kedge_sqlite_fail(connection, code, error);
+    *text = (const char *)sqlite3_column_text(*statement, 0);
+    return *text == NULL ? kedge_fail_no_memory(error) : KEDGE_OK;
+}
+
 /* ---- opening ---- */
 
 static kedge_status execute(kedge_sqlite_connection *connection, const char *sql,
@@ -173,14 +184,11 @@ static kedge_status identify(kedge_sqlite_connection *connection, int32_t *found
 
 static kedge_status use_write_ahead_log(kedge_sqlite_connection *connection, kedge_error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int code =
-        sqlite3_prepare_v2(connection->handle, "PRAGMA journal_mode = WAL", -1, &statement, NULL);
-    if (code == SQLITE_OK) code = sqlite3_step(statement);
-    kedge_status status = KEDGE_OK;
-    if (code != SQLITE_ROW)
-        status = kedge_sqlite_fail(connection, code, error);
-    else if (strcmp((const char *)sqlite3_column_text(statement, 0), "wal") != 0)
+    sqlite3_stmt *statement;
+    const char *mode;
+    kedge_status status =
+        kedge_sqlite_pragma(connection, "PRAGMA journal_mode = WAL", &statement, &mode, error);
+    if (status == KEDGE_OK && strcmp(mode, "wal") != 0)
         status = kedge_fail(error, KEDGE_IO, "no-write-ahead-log",
                             "%s is on a file system without a write-ahead log", connection->path);
     sqlite3_finalize(statement);

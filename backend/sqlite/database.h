@@ -56,6 +56,11 @@ kedge_status kedge_sqlite_step(kedge_sqlite_connection *connection, sqlite3_stmt
 kedge_status kedge_sqlite_run(kedge_sqlite_connection *connection, sqlite3_stmt *statement,
                               kedge_error *error);
 
+/* Runs a pragma. `*text`: the first column of its first row, until the caller has finalized
+ * `*statement`, which it does also after a failure. */
+kedge_status kedge_sqlite_pragma(kedge_sqlite_connection *connection, const char *pragma,
+                                 sqlite3_stmt **statement, const char **text, kedge_error *error);
+
 /* The port's status of SQLite's result `code`, with the connection's message. */
 kedge_status kedge_sqlite_fail(const kedge_sqlite_connection *connection, int code,
                                kedge_error *error);

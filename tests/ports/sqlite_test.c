@@ -143,6 +143,83 @@ static void test_the_database_of_another_application_is_refused_and_kept(void **
     assert_status(open_status(f), KEDGE_NOT_A_DATABASE);
 }
 
+/* ---- without memory ---- */
+
+/* SQLite's memory is not the allocator's: it fails by itself. */
+static sqlite3_mem_methods sqlite_memory;
+static int sqlite_calls;
+static int sqlite_fail_at; /* 0: none */
+
+static void *sqlite_allocate(int size)
+{
+    return ++sqlite_calls == sqlite_fail_at ? NULL : sqlite_memory.xMalloc(size);
+}
+
+static void *sqlite_reallocate(void *block, int size)
+{
+    return ++sqlite_calls == sqlite_fail_at ? NULL : sqlite_memory.xRealloc(block, size);
+}
+
+static void watch_sqlite_memory(void)
+{
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &sqlite_memory), SQLITE_OK);
+    sqlite3_mem_methods watched = sqlite_memory;
+    watched.xMalloc = sqlite_allocate;
+    watched.xRealloc = sqlite_reallocate;
+    assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &watched), SQLITE_OK);
+}
+
+/* In UTF-16 every text that SQLite gives needs memory. */
+static void test_an_opening_survives_every_failed_allocation_of_sqlite(void **state)
+{
+    fixture *f = *state;
+    bool opened = false;
+    int failed = 0;
+    execute(f->path, "PRAGMA encoding = 'UTF-16'; CREATE TABLE t(a); DROP TABLE t");
+    for (sqlite_fail_at = 1; !opened; sqlite_fail_at++) {
+        kedge_records records;
+        sqlite_calls = 0;
+        kedge_status status =
+            kedge_sqlite_records_open(&f->around.environment, f->path, &records, &f->error);
+        opened = status == KEDGE_OK && sqlite_calls < sqlite_fail_at;
+        if (status == KEDGE_OK)
+            records.vtable->close(records.self);
+        else
+            assert_status(status, KEDGE_NO_MEMORY);
+        failed += status != KEDGE_OK;
+    }
+    sqlite_fail_at = 0;
+    assert_true(failed > 10);
+}
+
+static void test_a_copy_without_memory_is_not_damaged(void **state)
+{
+    fixture *f = *state;
+    char copy[128];
+    bool copied = false;
+    world_path(&f->around, "copy.db", copy);
+    execute(f->path, "PRAGMA encoding = 'UTF-16'; CREATE TABLE t(a); DROP TABLE t");
+    kedge_records records = open_records(f);
+    for (int i = 0; i < 30; i++) {
+        char sort[8];
+        snprintf(sort, sizeof sort, "%d", i);
+        assert_ok(put(&records, sort, 20000));
+    }
+    records.vtable->close(records.self);
+    for (sqlite_fail_at = 1; !copied; sqlite_fail_at++) {
+        sqlite_calls = 0;
+        kedge_status status = kedge_sqlite_copy(f->path, copy, &f->error);
+        copied = status == KEDGE_OK && sqlite_calls < sqlite_fail_at;
+        /* SQLite's check does not always say why it could not read a page. */
+        if (status == KEDGE_IO)
+            assert_non_null(strstr(f->error.message, "failed to get page"));
+        else if (status != KEDGE_OK)
+            assert_status(status, KEDGE_NO_MEMORY);
+    }
+    assert_true(sqlite_fail_at > 10);
+    sqlite_fail_at = 0;
+}
+
 /* ---- two processes ---- */
 
 /* Another process makes the database when a statement with this word begins; NULL: it did. */
@@ -369,11 +446,14 @@ static void test_the_log_stays_bounded_however_much_is_written(void **state)
 
 int main(void)
 {
+    watch_sqlite_memory();
     const struct CMUnitTest tests[] = {
         apart(test_records_are_there_after_reopening),
         apart(test_messages_receipts_and_deduplication_outlive_a_reopening),
         apart(test_a_file_that_is_no_database_is_refused_and_kept),
         apart(test_the_database_of_another_application_is_refused_and_kept),
+        apart(test_an_opening_survives_every_failed_allocation_of_sqlite),
+        apart(test_a_copy_without_memory_is_not_damaged),
         apart(test_a_database_that_another_process_makes_at_the_same_time_is_ours),
         apart(test_a_queue_is_not_opened_as_records),
         apart(test_a_queue_of_the_first_version_is_upgraded),
