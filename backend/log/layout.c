@@ -214,7 +214,7 @@ kedge_status kedge_log_corrupt(const kedge_log *log, int64_t segment, int64_t nu
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     if (num >= 0) snprintf(entry, sizeof entry, ", entry %lld", (long long)num);
-    return kedge_fail(error, KEDGE_CORRUPT, "log-corrupt",
+    return kedge_fail(error, KEDGE_CORRUPT, KEDGE_LOG_CORRUPT,
                       "the log %.*s is corrupt at segment %lld%s: %s", (int)log->name.size,
                       log->name.data, (long long)segment, entry, what);
 }

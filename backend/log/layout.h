@@ -53,7 +53,9 @@ kedge_log_key kedge_log_key_snapshot_part(const kedge_log *log, kedge_bytes id, 
 /* The common prefix of the parts of a snapshot; with an empty id, of all snapshots and parts. */
 kedge_log_key kedge_log_key_snapshots(const kedge_log *log, kedge_bytes id);
 
-/* KEDGE_CORRUPT "log-corrupt", naming log, segment and entry; `num` -1: none. */
+/* The code of what is damaged in entries and segments. */
+#define KEDGE_LOG_CORRUPT "log-corrupt"
+/* KEDGE_CORRUPT KEDGE_LOG_CORRUPT, naming log, segment and entry; `num` -1: none. */
 kedge_status kedge_log_corrupt(const kedge_log *log, int64_t segment, int64_t num,
                                kedge_error *error, const char *format, ...) KEDGE_PRINTF(5, 6);
 

@@ -4,6 +4,8 @@
  * First the bodies, then the chunks and roots of the collections, then the object, at last the
  * metadata of the entry. All but the last are named by their contents or by the entry, so that a
  * maker that stops in between leaves nothing that anybody reads, and the next one puts the same. */
+#include "backend/base/background.h"
+#include "backend/log/layout.h"
 #include "backend/log/segments.h"
 #include "backend/logged/snapshot_object.h"
 #include "backend/logged/snapshots.h"
@@ -353,28 +355,57 @@ static kedge_status build(making *work, int64_t last, const char *last_id,
     return status;
 }
 
+/* Makes the snapshot of an entry, or of one that is at most `entries_max` behind the base, whose
+ * number `*to` gets. `base.id` empty: it is the snapshot of its entry; no number: the start. */
+static kedge_status build_from(const kedge_project *project, const kedge_logged_piece *base,
+                               int64_t number, int64_t entries_max, kedge_logged_piece *out,
+                               kedge_error *error)
+{
+    making work = {.project = project};
+    int64_t from = base->number < 0 ? 0 : base->number;
+    int64_t to = number - from > entries_max ? from + entries_max : number;
+    kedge_logged_piece made = {.number = to};
+    const char *id = base->id[0] == '\0' ? NULL : base->id;
+    kedge_status status = project->history->load(project, to, &work.head, error);
+    if (status == KEDGE_OK) status = build(&work, base->number, id, made.id, error);
+    kedge_version_release(work.head);
+    if (status == KEDGE_OK) *out = made;
+    return status;
+}
+
+/* The entries are the truth. A base of which something is gone, or damaged, is passed over for the
+ * one before it, and at last for the start. */
+static kedge_status build_piece(const kedge_project *project, int64_t last, int64_t number,
+                                int64_t entries_max, kedge_logged_piece *piece, kedge_error *error)
+{
+    kedge_logged_piece bases[3]; /* the best first */
+    size_t count = 0;
+    bool has_piece = piece->number > 0 && piece->number < number;
+    if (has_piece && piece->number > last) bases[count++] = *piece;
+    if (last > 0 && last < number) bases[count++] = (kedge_logged_piece){.number = last};
+    if (has_piece && piece->number <= last) bases[count++] = *piece;
+    bases[count++] = (kedge_logged_piece){.number = -1};
+    for (size_t i = 0;; i++) {
+        kedge_error failure = {0};
+        kedge_status status = build_from(project, &bases[i], number, entries_max, piece, &failure);
+        bool of_base = status == KEDGE_CORRUPT && strcmp(failure.code, KEDGE_LOG_CORRUPT) != 0;
+        if (!of_base || i + 1 == count) {
+            if (status != KEDGE_OK && error != NULL) *error = failure;
+            return status;
+        }
+        kedge_background_failed(project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &failure);
+    }
+}
+
 kedge_status kedge_logged_snapshot_piece(const kedge_project *project, int64_t number,
                                          int64_t entries_max, kedge_logged_piece *piece,
                                          kedge_error *error)
 {
     int64_t last = -1;
-    char id[KEDGE_SHA256_HEX];
-    making work = {.project = project};
     KEDGE_ASSERT(project->history != NULL && number >= 0 && entries_max > 0);
     kedge_status status = kedge_logged_last_snapshot(project, &last, error);
     if (status != KEDGE_OK) return status;
-    if (last >= number) last = -1;
-    bool goes_on = piece->number > last && piece->number > 0 && piece->number < number;
-    if (goes_on) last = piece->number;
-    int64_t from = last < 0 ? 0 : last;
-    int64_t to = number - from > entries_max ? from + entries_max : number;
-    status = project->history->load(project, to, &work.head, error);
-    if (status == KEDGE_OK) status = build(&work, last, goes_on ? piece->id : NULL, id, error);
-    kedge_version_release(work.head);
-    if (status != KEDGE_OK) return status;
-    piece->number = to;
-    memcpy(piece->id, id, sizeof piece->id);
-    return KEDGE_OK;
+    return build_piece(project, last, number, entries_max, piece, error);
 }
 
 kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t number,
@@ -387,22 +418,36 @@ kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t n
     return status;
 }
 
+/* Whether the entry is to get a snapshot: it has none, or one whose object is gone or damaged. */
+static kedge_status is_due(const kedge_project *project, int64_t last, int64_t number, bool *due,
+                           kedge_error *error)
+{
+    kedge_logged_snapshot snapshot;
+    kedge_error failure = {0};
+    *due = number > 0 && last < number;
+    if (number <= 0 || last != number) return KEDGE_OK;
+    kedge_status status = kedge_logged_snapshot_open(project, number, &snapshot, &failure);
+    if (status == KEDGE_OK) kedge_logged_snapshot_close(&snapshot);
+    *due = status == KEDGE_CORRUPT;
+    if (*due || status == KEDGE_OK) return KEDGE_OK;
+    if (error != NULL) *error = failure;
+    return status;
+}
+
 kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *number, bool *made,
                                         kedge_error *error)
 {
     int64_t last = -1;
-    char id[KEDGE_SHA256_HEX];
+    bool due = false;
+    kedge_logged_piece piece = {.number = -1};
     const kedge_version *head = NULL;
     kedge_log log = kedge_logged_log(project);
     kedge_status status = kedge_version_load(project, 0, &head, error);
     if (status == KEDGE_OK) status = kedge_logged_last_snapshot(project, &last, error);
-    bool due = status == KEDGE_OK && last < head->number && head->number > 0;
-    if (due) {
-        making work = {.project = project, .head = head};
-        status = build(&work, last, NULL, id, error);
-    }
+    if (status == KEDGE_OK) status = is_due(project, last, head->number, &due, error);
+    if (due) status = build_piece(project, last, head->number, KEDGE_LOG_NUMBER_MAX, &piece, error);
     if (due && status == KEDGE_OK) {
-        kedge_log_metadata metadata = {.snapshot = kedge_bytes_of(id)};
+        kedge_log_metadata metadata = {.snapshot = kedge_bytes_of(piece.id)};
         status = kedge_log_set_metadata(&log, head->number, &metadata, error);
     }
     if (status == KEDGE_OK) {

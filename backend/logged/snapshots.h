@@ -47,19 +47,20 @@ kedge_status kedge_logged_rejection(kedge_logged_snapshot *snapshot, kedge_bytes
                                     kedge_buffer *message, kedge_error *error);
 
 /* Makes a snapshot of the last entry and sets it. `*number` is that entry; `*made` false: it had
- * one before. Twice gives the same object. KEDGE_UNSUPPORTED "update-required": this server lacks a
- * mutator. */
+ * one before, whose object is there. Twice gives the same object. KEDGE_UNSUPPORTED
+ * "update-required": this server lacks a mutator. */
 kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *number, bool *made,
                                         kedge_error *error);
 
 /* The same of any entry, without setting it: for who sets it later. Replays from the last snapshot
- * when that is in front of the entry, else from the start. KEDGE_NOT_FOUND. */
+ * when that is in front of the entry and whole, else from the start. KEDGE_NOT_FOUND. */
 kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t number,
                                          char id[KEDGE_SHA256_HEX], kedge_error *error);
 
-/* A step of it: from the piece before, or the last snapshot, over at most `entries_max` entries.
- * Start from {.number = -1}. The piece is the snapshot when its number is `number`, and else one of
- * an earlier entry, which only the next step reads. */
+/* A step of it: from the piece before, the last snapshot or the start, whichever is the last that
+ * is whole, over at most `entries_max` entries. Start from {.number = -1}. The piece is the
+ * snapshot when its number is `number`, and else one of an earlier entry, which only the next step
+ * reads. */
 typedef struct kedge_logged_piece {
     int64_t number;
     char id[KEDGE_SHA256_HEX];

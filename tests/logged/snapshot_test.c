@@ -32,16 +32,21 @@ static void read_id(test_world *world, int64_t number, char id[KEDGE_SHA256_HEX]
     kedge_logged_reader_close(&reader);
 }
 
-static size_t count_chunks(test_world *world)
+static size_t count_blobs(test_world *world, const char *prefix)
 {
     kedge_blob_list list = {0};
     const kedge_blobs *blobs = &world->store_blobs;
-    assert_int_equal(blobs->vtable->list(blobs->self, KEDGE_BYTES("acme/projects/sheet/chunks/"),
-                                         KEDGE_BYTES(""), 1000, &list, NULL),
+    assert_int_equal(blobs->vtable->list(blobs->self, kedge_bytes_of(prefix), KEDGE_BYTES(""), 1000,
+                                         &list, NULL),
                      KEDGE_OK);
     size_t count = list.count;
     kedge_blob_list_free(&list);
     return count;
+}
+
+static size_t count_chunks(test_world *world)
+{
+    return count_blobs(world, "acme/projects/sheet/chunks/");
 }
 
 /* ---- what it holds ---- */
@@ -156,10 +161,10 @@ static void test_pieces_give_the_same_object(void **state)
         assert_int_equal(piece.number, end < 13 ? end : 13);
     }
     assert_string_equal(piece.id, whole);
-    /* One whose object is gone is none to go on with. */
+    /* One whose object is gone is none to go on with: it begins again. */
     piece = (kedge_logged_piece){.number = 9, .id = "0"};
-    assert_int_equal(kedge_logged_snapshot_piece(sheet(world), 13, 4, &piece, NULL), KEDGE_CORRUPT);
-    assert_int_equal(piece.number, 9);
+    assert_int_equal(kedge_logged_snapshot_piece(sheet(world), 13, 4, &piece, NULL), KEDGE_OK);
+    assert_int_equal(piece.number, last + 4);
 }
 
 static void test_chunks_that_did_not_change_are_reused(void **state)
@@ -227,6 +232,87 @@ static void test_a_snapshot_without_its_object_is_told(void **state)
     assert_int_equal(sheet_put(world, "c1", 2, "a", 2), 2);
 }
 
+/* ---- made again ---- */
+
+static void write_story(test_world *world, int from, int to)
+{
+    kedge_push_result result = {0};
+    for (int i = from; i <= to; i++)
+        assert_int_equal(sheet_story(world->backend, i, &result), KEDGE_OK);
+}
+
+static void test_a_snapshot_that_is_gone_is_made_again_from_the_entries(void **state)
+{
+    test_world *world = *state;
+    static const char *const lost[] = {"acme/projects/sheet/versions/",
+                                       "acme/projects/sheet/chunks/"};
+    char whole[KEDGE_SHA256_HEX], id[KEDGE_SHA256_HEX];
+    int64_t number = 2;
+    sheet_new(world);
+    push_fill(world, "c1", 1, 0, 9000);
+    sheet_put(world, "c1", 2, "a", 2);
+    assert_int_equal(kedge_logged_snapshot_build(sheet(world), 2, whole, NULL), KEDGE_OK);
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
+        assert_int_equal(sheet_snap(world), number);
+        assert_true(count_blobs(world, lost[i]) > 0);
+        while (count_blobs(world, lost[i]) > 0)
+            world_remove_one_blob(world, lost[i]);
+        world_restart(world);
+        number = sheet_put(world, "c1", number + 1, "item-00000777", 7);
+    }
+    assert_int_equal(sheet_snap(world), number);
+    world_restart(world);
+    kedge_logged_snapshot snapshot;
+    kedge_entry entry;
+    assert_int_equal(kedge_logged_snapshot_open(sheet(world), number, &snapshot, NULL), KEDGE_OK);
+    assert_int_equal(kedge_state_find(snapshot.state, KEDGE_BYTES("items"),
+                                      KEDGE_BYTES("item-00000777"), &entry, NULL),
+                     KEDGE_OK);
+    kedge_logged_snapshot_close(&snapshot);
+    assert_int_equal(kedge_logged_snapshot_build(sheet(world), 2, id, NULL), KEDGE_OK);
+    assert_string_equal(id, whole);
+}
+
+static void test_the_snapshot_of_the_last_entry_is_made_again_when_its_object_is_gone(void **state)
+{
+    test_world *world = *state;
+    char id[KEDGE_SHA256_HEX], again[KEDGE_SHA256_HEX];
+    sheet_new(world);
+    write_story(world, 1, 5);
+    int64_t number = sheet_snap(world);
+    read_id(world, number, id);
+    world_remove_one_blob(world, "acme/projects/sheet/versions/");
+    world_restart(world);
+    assert_int_equal(sheet_snap(world), number);
+    read_id(world, number, again);
+    assert_string_equal(id, again);
+    assert_int_equal(sheet_check(world), 1);
+}
+
+static void test_pieces_behind_a_snapshot_that_is_gone_go_on_to_the_end(void **state)
+{
+    test_world *world = *state;
+    char whole[KEDGE_SHA256_HEX];
+    uint8_t expected[KEDGE_SHA256_SIZE], hash[KEDGE_SHA256_SIZE];
+    kedge_logged_piece piece = {.number = -1};
+    sheet_new(world);
+    write_story(world, 1, 14);
+    assert_int_equal(kedge_logged_snapshot_build(sheet(world), 14, whole, NULL), KEDGE_OK);
+    kedge_log log = kedge_logged_log(sheet(world));
+    const kedge_log_metadata metadata = {
+        .snapshot =
+            KEDGE_BYTES("00000000000000000000000000000000000000000000000000000000000000aa")};
+    assert_int_equal(kedge_log_set_metadata(&log, 9, &metadata, NULL), KEDGE_OK);
+    for (int64_t end = 4; piece.number < 14; end += 4) {
+        world_restart(world);
+        assert_int_equal(kedge_logged_snapshot_piece(sheet(world), 14, 4, &piece, NULL), KEDGE_OK);
+        assert_int_equal(piece.number, end < 14 ? end : 14);
+    }
+    assert_int_equal(kedge_logged_snapshot_hash(sheet(world), whole, expected, NULL), KEDGE_OK);
+    assert_int_equal(kedge_logged_snapshot_hash(sheet(world), piece.id, hash, NULL), KEDGE_OK);
+    assert_memory_equal(hash, expected, sizeof hash);
+}
+
 /* ---- two at once ---- */
 
 static void make_another(test_world *world)
@@ -282,6 +368,9 @@ int main(void)
         OVER_MEMORY(test_a_snapshot_is_due_behind_many_entries),
         OVER_MEMORY(test_a_mutator_that_is_missing_makes_no_snapshot),
         OVER_MEMORY(test_a_snapshot_without_its_object_is_told),
+        OVER_MEMORY(test_a_snapshot_that_is_gone_is_made_again_from_the_entries),
+        OVER_MEMORY(test_the_snapshot_of_the_last_entry_is_made_again_when_its_object_is_gone),
+        OVER_MEMORY(test_pieces_behind_a_snapshot_that_is_gone_go_on_to_the_end),
         cmocka_unit_test(test_two_makers_harm_each_other_at_no_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
