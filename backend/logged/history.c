@@ -4,6 +4,7 @@
  * mutations, since entries of the log itself (Snapshot, End Segment) have none. A commit appends at
  * the number behind the head. It fails when another entry of mutations has come since; entries of
  * the log itself may have come, and then the version gets a higher number. */
+#include "backend/log/layout.h"
 #include "backend/log/segments.h"
 #include "backend/logged/entry.h"
 #include "backend/logged/logged.h"
@@ -40,7 +41,8 @@ static kedge_status take_recent(const kedge_version *below, kedge_version_object
     return KEDGE_OK;
 }
 
-/* Looks down from a version of the log itself to the entry of mutations below it. */
+/* Looks down from a version of the log itself to the entry of mutations below it. No request
+ * truncates the log of a project: without that entry nobody knows what was appended. */
 static kedge_status find_recent(kedge_logged_reader *reader, kedge_version_object *object,
                                 kedge_error *error)
 {
@@ -49,7 +51,10 @@ static kedge_status find_recent(kedge_logged_reader *reader, kedge_version_objec
     while (!found) {
         kedge_logged_entry below;
         status = kedge_logged_read(reader, &below, error);
-        if (status == KEDGE_DONE) return KEDGE_OK; /* nothing below is kept */
+        if (status == KEDGE_DONE)
+            return kedge_log_corrupt(&reader->log, reader->entries.segment, -1, error,
+                                     "the mutations below version %lld are missing",
+                                     (long long)object->version.number);
         if (status != KEDGE_OK) return status;
         found = !below.is_system || below.version->number == 0;
         if (found) status = take_recent(below.version, object, error);

@@ -190,23 +190,34 @@ static kedge_status replay_one(making *work, const kedge_version_mutation *mutat
     return keep_rejection(work, mutation, &decision, error);
 }
 
+/* No request truncates the log of a project: what is missing is damage. */
+static kedge_status replay_entry(making *work, const kedge_logged_reader *reader, int64_t number,
+                                 const kedge_version *version, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    if (version->number != number)
+        return kedge_log_corrupt(&reader->log, reader->entries.segment, -1, error,
+                                 "version %lld is missing", (long long)number);
+    for (size_t i = 0; i < version->mutation_count && status == KEDGE_OK; i++)
+        status = replay_one(work, &version->mutations[i], error);
+    return status;
+}
+
 static kedge_status replay(making *work, kedge_error *error)
 {
     kedge_logged_reader reader;
-    bool more = true;
+    int64_t number = work->from;
     kedge_status status = kedge_tx_new(
         work->project->allocator, work->project->backend->options.registry,
         work->state.slice.overlay, kedge_state_reader_of(work->state.base), &work->tx, error);
     if (status != KEDGE_OK) return status;
     status =
         kedge_logged_reader_open(work->project, work->from + 1, false, READ_AHEAD, &reader, error);
-    while (status == KEDGE_OK && more) {
+    while (status == KEDGE_OK && number < work->head->number) {
         kedge_logged_entry entry;
         status = kedge_logged_read(&reader, &entry, error);
         if (status != KEDGE_OK) break;
-        for (size_t i = 0; i < entry.version->mutation_count && status == KEDGE_OK; i++)
-            status = replay_one(work, &entry.version->mutations[i], error);
-        more = entry.version->number < work->head->number;
+        status = replay_entry(work, &reader, ++number, entry.version, error);
         kedge_version_release(entry.version);
     }
     kedge_logged_reader_close(&reader);

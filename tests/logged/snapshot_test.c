@@ -313,6 +313,49 @@ static void test_pieces_behind_a_snapshot_that_is_gone_go_on_to_the_end(void **s
     assert_memory_equal(hash, expected, sizeof hash);
 }
 
+/* ---- entries that are gone ---- */
+
+/* No request may truncate the log of a project: somebody did it by other means. The head is an
+ * entry of the log itself, with a snapshot. */
+static void truncate_behind_its_back(test_world *world)
+{
+    kedge_log_place first;
+    sheet_new(world);
+    for (int id = 1; id <= 3; id++)
+        sheet_put(world, "c1", id, "a", id);
+    sheet_snap(world);
+    kedge_log log = kedge_logged_log(sheet(world));
+    assert_int_equal(kedge_log_new_segment(&log, &first, NULL), KEDGE_OK);
+    world_restart(world);
+    assert_int_equal(sheet_snap(world), first.number);
+    log = kedge_logged_log(sheet(world));
+    assert_int_equal(kedge_log_truncate(&log, first.number, NULL), KEDGE_OK);
+    world_restart(world);
+}
+
+static void test_behind_entries_that_are_gone_nothing_is_appended_twice(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    truncate_behind_its_back(world);
+    push_begin(&builder);
+    push_add(&builder, "c1", 1, "a", 1);
+    assert_int_equal(sheet_send(&builder, world->backend, &result), KEDGE_CORRUPT);
+}
+
+static void test_entries_that_are_gone_are_not_left_out_of_a_snapshot(void **state)
+{
+    test_world *world = *state;
+    kedge_logged_piece piece = {.number = -1};
+    kedge_error error = {0};
+    truncate_behind_its_back(world);
+    while (count_blobs(world, "acme/projects/sheet/versions/") > 0)
+        world_remove_one_blob(world, "acme/projects/sheet/versions/");
+    assert_int_equal(kedge_logged_snapshot_piece(sheet(world), 5, 9, &piece, &error),
+                     KEDGE_CORRUPT);
+    assert_string_equal(error.code, "log-corrupt");
+}
+
 /* ---- two at once ---- */
 
 static void make_another(test_world *world)
@@ -371,6 +414,8 @@ int main(void)
         OVER_MEMORY(test_a_snapshot_that_is_gone_is_made_again_from_the_entries),
         OVER_MEMORY(test_the_snapshot_of_the_last_entry_is_made_again_when_its_object_is_gone),
         OVER_MEMORY(test_pieces_behind_a_snapshot_that_is_gone_go_on_to_the_end),
+        OVER_MEMORY(test_behind_entries_that_are_gone_nothing_is_appended_twice),
+        OVER_MEMORY(test_entries_that_are_gone_are_not_left_out_of_a_snapshot),
         cmocka_unit_test(test_two_makers_harm_each_other_at_no_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
