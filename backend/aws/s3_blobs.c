@@ -118,8 +118,7 @@ static kedge_status blobs_presign_put(void *context, const kedge_blob_upload *up
 static void blobs_close(void *context)
 {
     kedge_s3 *self = context;
-    for (size_t i = 0; i < KEDGE_S3_TAG_LOCKS; i++)
-        pthread_mutex_destroy(&self->tag_locks[i]);
+    kedge_s3_tag_turns_close(&self->tag_turns);
     kedge_release(kedge_aws_client_environment(self->client)->allocator, self);
 }
 
@@ -144,8 +143,7 @@ kedge_status kedge_s3_blobs_open(const kedge_s3_options *options, kedge_blobs *b
         kedge_release(allocator, self);
         return status;
     }
-    for (size_t i = 0; i < KEDGE_S3_TAG_LOCKS; i++)
-        pthread_mutex_init(&self->tag_locks[i], NULL);
+    kedge_s3_tag_turns_open(&self->tag_turns);
     *blobs = (kedge_blobs){&vtable, self};
     return KEDGE_OK;
 }

@@ -8,7 +8,9 @@
  * AWS accepts letters, digits, spaces and + - = . _ : / @ in tags; anything else it refuses, which
  * is KEDGE_INVALID_ARGUMENT. */
 #include "backend/aws/s3_internal.h"
+#include "backend/aws/transport.h"
 #include "backend/ports/blobs_support.h"
+#include "backend/ports/deadline.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -203,13 +205,59 @@ static kedge_status change_tag(const kedge_s3 *self, kedge_bytes key, kedge_byte
     return put_tags(self, key, count == 0 ? (kedge_bytes){0} : kedge_buffer_bytes(body), error);
 }
 
-/* FNV-1a: which lock a key has. */
-static size_t lock_of(kedge_bytes key)
+/* ---- turns ---- */
+
+void kedge_s3_tag_turns_open(kedge_s3_tag_turns *turns)
+{
+    pthread_condattr_t monotonic;
+    *turns = (kedge_s3_tag_turns){.taken = {false}};
+    pthread_mutex_init(&turns->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&turns->given_back, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+void kedge_s3_tag_turns_close(kedge_s3_tag_turns *turns)
+{
+    pthread_cond_destroy(&turns->given_back);
+    pthread_mutex_destroy(&turns->mutex);
+}
+
+/* FNV-1a: which turn a key has. */
+static size_t turn_of(kedge_bytes key)
 {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < key.size; i++)
         hash = (hash ^ (unsigned char)key.data[i]) * 16777619u;
-    return hash % KEDGE_S3_TAG_LOCKS;
+    return hash % KEDGE_S3_TAG_TURNS;
+}
+
+/* Waits until the deadline of this thread at most. */
+static kedge_status take_turn(kedge_s3_tag_turns *turns, size_t turn, kedge_error *error)
+{
+    int64_t left_ms = kedge_deadline_left_ms(INT64_MAX);
+    bool unbounded = left_ms == INT64_MAX;
+    struct timespec until = kedge_aws_after(unbounded ? 0 : left_ms);
+    int result = 0;
+    pthread_mutex_lock(&turns->mutex);
+    while (turns->taken[turn] && result == 0)
+        result = unbounded ? pthread_cond_wait(&turns->given_back, &turns->mutex)
+                           : pthread_cond_timedwait(&turns->given_back, &turns->mutex, &until);
+    bool mine = !turns->taken[turn];
+    if (mine) turns->taken[turn] = true;
+    pthread_mutex_unlock(&turns->mutex);
+    if (mine) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "deadline-exceeded",
+                      "other changes of tags took until the end of the request's time");
+}
+
+static void give_back(kedge_s3_tag_turns *turns, size_t turn)
+{
+    pthread_mutex_lock(&turns->mutex);
+    turns->taken[turn] = false;
+    pthread_cond_broadcast(&turns->given_back);
+    pthread_mutex_unlock(&turns->mutex);
 }
 
 kedge_status kedge_s3_tag(kedge_s3 *self, kedge_bytes key, kedge_bytes name, kedge_bytes value,
@@ -218,10 +266,12 @@ kedge_status kedge_s3_tag(kedge_s3 *self, kedge_bytes key, kedge_bytes name, ked
     const kedge_allocator *allocator = kedge_aws_client_environment(self->client)->allocator;
     tag_set set = {.texts = kedge_buffer_make(allocator)};
     kedge_buffer body = kedge_buffer_make(allocator);
-    pthread_mutex_t *lock = &self->tag_locks[lock_of(key)];
-    pthread_mutex_lock(lock);
-    kedge_status status = change_tag(self, key, name, value, &set, &body, error);
-    pthread_mutex_unlock(lock);
+    size_t turn = turn_of(key);
+    kedge_status status = take_turn(&self->tag_turns, turn, error);
+    if (status == KEDGE_OK) {
+        status = change_tag(self, key, name, value, &set, &body, error);
+        give_back(&self->tag_turns, turn);
+    }
     kedge_buffer_free(&set.texts);
     kedge_buffer_free(&body);
     return status;

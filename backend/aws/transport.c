@@ -4,7 +4,6 @@
 #include "common/error.h"
 
 #include <pthread.h>
-#include <time.h>
 
 struct kedge_aws_transport {
     const kedge_environment *environment;
@@ -57,7 +56,7 @@ void kedge_aws_transport_free(kedge_aws_transport *transport)
 
 /* ---- taking a client and giving it back ---- */
 
-static struct timespec after(int64_t duration_ms)
+struct timespec kedge_aws_after(int64_t duration_ms)
 {
     struct timespec at = {0};
     clock_gettime(CLOCK_MONOTONIC, &at);
@@ -71,7 +70,7 @@ static struct timespec after(int64_t duration_ms)
 static kedge_status wait_for_turn(kedge_aws_transport *transport, int64_t deadline_ms,
                                   kedge_http **http, kedge_error *error)
 {
-    struct timespec until = after(deadline_ms);
+    struct timespec until = kedge_aws_after(deadline_ms);
     int result = 0;
     pthread_mutex_lock(&transport->mutex);
     while (transport->idle_count == 0 && transport->made_count == transport->requests_max &&

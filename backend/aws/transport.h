@@ -9,6 +9,8 @@
 
 #include "http/http.h"
 
+#include <time.h>
+
 typedef struct kedge_aws_transport kedge_aws_transport;
 
 /* The error of a request that no client became free for. */
@@ -32,5 +34,8 @@ typedef struct kedge_aws_reply {
  * Headers and body go into the two buffers, which are cleared before. Any thread. */
 void kedge_aws_transport_run(kedge_aws_transport *transport, const kedge_http_request *request,
                              kedge_buffer *headers, kedge_buffer *body, kedge_aws_reply *reply);
+
+/* The time on the monotonic clock so many milliseconds from now. */
+struct timespec kedge_aws_after(int64_t duration_ms);
 
 #endif

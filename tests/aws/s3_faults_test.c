@@ -1,4 +1,6 @@
 /* What the blobs port on S3 makes of every way in which a response can go wrong. */
+#include "backend/aws/s3_internal.h"
+#include "backend/ports/deadline.h"
 #include "tests/aws/scripted_s3.h"
 
 #include <setjmp.h>
@@ -527,6 +529,29 @@ static void test_a_tag_that_s3_does_not_take_is_an_invalid_argument(void **state
     assert_ended(&s3, status, KEDGE_INVALID_ARGUMENT, "GET-TAGS 200, PUT-TAGS 400");
 }
 
+static void test_a_tag_waits_for_no_other_change_beyond_its_deadline(void **state)
+{
+    (void)state;
+    scripted_s3 s3;
+    S3_BEGIN(&s3, {S3_RESPONSE, 200, XML "<Tagging><TagSet/></Tagging>", NULL},
+             {S3_RESPONSE, 200, "", NULL});
+    kedge_s3 *port = s3.blobs.self;
+    const kedge_environment *environment = &s3.world.environment;
+    const int64_t begin_ms = environment->monotonic_ms(environment->context);
+    const kedge_deadline soon = {
+        .environment = environment, .end_ms = begin_ms + 20, .turn_ms = INT64_MAX};
+    memset(port->tag_turns.taken, true, sizeof port->tag_turns.taken); /* others have them */
+    kedge_deadline_set(&soon);
+    kedge_status status = tag(&s3, KEDGE_BYTES("value"));
+    kedge_deadline_set(NULL);
+    assert_int_equal(status, KEDGE_UNAVAILABLE);
+    assert_string_equal(s3.error.code, "deadline-exceeded");
+    assert_true(environment->monotonic_ms(environment->context) >= begin_ms + 20);
+    assert_string_equal(s3.trace, "");
+    memset(port->tag_turns.taken, false, sizeof port->tag_turns.taken);
+    assert_ended(&s3, tag(&s3, KEDGE_BYTES("value")), KEDGE_OK, "GET-TAGS 200, PUT-TAGS 200");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -563,6 +588,7 @@ int main(void)
         cmocka_unit_test(test_a_listing_is_decoded_and_its_times_are_read),
         cmocka_unit_test(test_what_is_no_set_of_tags_is_not_an_empty_one),
         cmocka_unit_test(test_a_tag_that_s3_does_not_take_is_an_invalid_argument),
+        cmocka_unit_test(test_a_tag_waits_for_no_other_change_beyond_its_deadline),
     };
     return cmocka_run_group_tests_name("S3 with faults", tests, NULL, NULL);
 }
