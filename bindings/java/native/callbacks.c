@@ -149,20 +149,22 @@ void java_on_log(void *userdata, kedge_log_level level, const char *event, const
     (void)leave(env);
 }
 
-/* Calls a method of (number, numbers, texts). */
-static void tell(JNIEnv *env, jmethodID method, const void *userdata, const jlong *numbers,
+/* Calls a method of (number, numbers, texts). False: there is no memory for them. */
+static bool tell(JNIEnv *env, jmethodID method, const void *userdata, const jlong *numbers,
                  size_t number_count, const java_text *texts, size_t text_count)
 {
     jlongArray first = java_numbers(env, numbers, number_count);
     jobjectArray second = first ? java_texts(env, texts, text_count) : NULL;
     if (second)
         (*env)->CallStaticVoidMethod(env, callbacks, method, java_handle(userdata), first, second);
+    return second != NULL;
 }
 
 void java_on_changes(void *userdata, const kedge_change *changes, size_t count)
 {
     JNIEnv *env = enter();
     if (!env) return;
+    bool told = false;
     jlong *numbers = calloc(count + 1, sizeof *numbers);
     java_text *texts = calloc(4 * count + 1, sizeof *texts);
     if (numbers && texts) {
@@ -174,9 +176,11 @@ void java_on_changes(void *userdata, const kedge_change *changes, size_t count)
             texts[4 * i + 2] = (java_text){each->old_value, each->old_size};
             texts[4 * i + 3] = (java_text){each->new_value, each->new_size};
         }
-        tell(env, on.changes, userdata, numbers, count, texts, 4 * count);
-    } else {
-        tell(env, on.changes, userdata, NULL, 0, NULL, 0); /* read everything again */
+        told = tell(env, on.changes, userdata, numbers, count, texts, 4 * count);
+    }
+    if (!told) {
+        (*env)->ExceptionClear(env);
+        (void)tell(env, on.changes, userdata, NULL, 0, NULL, 0); /* read everything again */
     }
     (void)leave(env);
     free(numbers);
@@ -190,7 +194,7 @@ void java_on_status(void *userdata, const kedge_sync_status *status)
     jlong numbers[JAVA_STATUS_NUMBERS];
     java_text texts[JAVA_STATUS_TEXTS];
     java_status_parts(status, numbers, texts);
-    tell(env, on.status, userdata, numbers, JAVA_STATUS_NUMBERS, texts, JAVA_STATUS_TEXTS);
+    (void)tell(env, on.status, userdata, numbers, JAVA_STATUS_NUMBERS, texts, JAVA_STATUS_TEXTS);
     (void)leave(env);
 }
 
@@ -201,7 +205,8 @@ void java_on_rejected(void *userdata, const kedge_mutation *mutation)
     jlong numbers[JAVA_MUTATION_NUMBERS];
     java_text texts[JAVA_MUTATION_TEXTS];
     java_mutation_parts(mutation, numbers, texts);
-    tell(env, on.rejected, userdata, numbers, JAVA_MUTATION_NUMBERS, texts, JAVA_MUTATION_TEXTS);
+    (void)tell(env, on.rejected, userdata, numbers, JAVA_MUTATION_NUMBERS, texts,
+               JAVA_MUTATION_TEXTS);
     (void)leave(env);
 }
 

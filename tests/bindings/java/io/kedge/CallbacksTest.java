@@ -97,6 +97,41 @@ class CallbacksTest extends Case {
         assertFalse(Callbacks.dispatch(Long.MAX_VALUE, 0, 0));
     }
 
+    /** All that the heap has in blocks of this size. */
+    private static List<byte[]> rest(int size) {
+        List<byte[]> blocks = new ArrayList<>();
+        try {
+            while (true) {
+                blocks.add(new byte[size]);
+            }
+        } catch (OutOfMemoryError full) {
+            return blocks;
+        }
+    }
+
+    @Test
+    void changes_that_the_heap_has_no_room_for_are_told_as_ones_to_read_again()
+            throws InterruptedException {
+        Database db = opened();
+        int size = 4_000_000;
+        db.mutate("kedge.put", note("1", "x".repeat(size)));
+        CountDownLatch told = new CountDownLatch(1);
+        List<Integer> counts = Collections.synchronizedList(new ArrayList<>());
+        byte[] spare = new byte[size / 4];
+        db.watch("notes", changes -> {
+            counts.add(changes.size());
+            told.countDown();
+        });
+        List<byte[]> hog = rest(size / 2);
+        spare = null; // for what is small
+        db.mutate("kedge.put", note("1", "y")); // the change has the old value
+        boolean came = told.await(WAIT_S, TimeUnit.SECONDS);
+        int blocks = hog.size();
+        hog = null;
+        assertTrue(came && blocks > 0);
+        assertEquals(List.of(0), counts);
+    }
+
     @Test
     void watches_of_all_kinds_tell() throws InterruptedException {
         Database db = opened();

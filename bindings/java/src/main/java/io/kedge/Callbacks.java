@@ -6,6 +6,7 @@ import java.lang.ref.WeakReference;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -156,15 +157,20 @@ final class Callbacks {
         }
     }
 
+    /** Changes for which the heap has no room are told as none: the app reads everything again. */
     static void changes(long token, long[] sources, byte[][] texts) {
         tell(token, () -> {
-            List<Change> changes = new ArrayList<>(sources.length);
-            for (int i = 0; i < sources.length; i++) {
-                changes.add(new Change(Texts.text(texts[4 * i]), Texts.text(texts[4 * i + 1]),
-                        Texts.text(texts[4 * i + 2]), Texts.text(texts[4 * i + 3]),
-                        Source.of(sources[i])));
+            try {
+                List<Change> changes = new ArrayList<>(sources.length);
+                for (int i = 0; i < sources.length; i++) {
+                    changes.add(new Change(Texts.text(texts[4 * i]), Texts.text(texts[4 * i + 1]),
+                            Texts.text(texts[4 * i + 2]), Texts.text(texts[4 * i + 3]),
+                            Source.of(sources[i])));
+                }
+                return changes;
+            } catch (OutOfMemoryError full) {
+                return Collections.emptyList();
             }
-            return changes;
         });
     }
 

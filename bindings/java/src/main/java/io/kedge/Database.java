@@ -503,7 +503,8 @@ public final class Database implements AutoCloseable {
      * Tells the changes of each commit to any collection.
      *
      * @param function gets them, on Kedge's thread or through the dispatcher; an empty list means:
-     *     read everything again. It may not wait for the server
+     *     read everything again. It comes, too, when the heap has no room for the changes. The
+     *     function may not wait for the server
      * @return the watch
      */
     public Watch watch(Consumer<List<Change>> function) {
