@@ -210,8 +210,8 @@ void java_on_rejected(void *userdata, const kedge_mutation *mutation)
     (void)leave(env);
 }
 
-/* The rows of a result: three numbers and three texts for each. */
-static void tell_result(JNIEnv *env, const void *userdata, const kedge_query_changes *changes,
+/* The rows of a result: three numbers and three texts for each. False: there is no memory. */
+static bool tell_result(JNIEnv *env, const void *userdata, const kedge_query_changes *changes,
                         jlong *numbers, java_text *texts)
 {
     for (size_t i = 0; i < changes->count; i++) {
@@ -237,6 +237,7 @@ static void tell_result(JNIEnv *env, const void *userdata, const kedge_query_cha
     if (whole_texts)
         (*env)->CallStaticVoidMethod(env, callbacks, on.result, java_handle(userdata), row_numbers,
                                      row_texts, whole_numbers, whole_texts);
+    return whole_texts != NULL;
 }
 
 void java_on_result(void *userdata, const kedge_query_changes *changes)
@@ -245,10 +246,11 @@ void java_on_result(void *userdata, const kedge_query_changes *changes)
     if (!env) return;
     jlong *numbers = calloc(3 * changes->count + 1, sizeof *numbers);
     java_text *texts = calloc(3 * changes->count + 1, sizeof *texts);
-    if (numbers && texts)
-        tell_result(env, userdata, changes, numbers, texts);
-    else
-        java_throw(env, KEDGE_NO_MEMORY, "no-memory", "there is no memory for a watched result");
+    if (!numbers || !texts || !tell_result(env, userdata, changes, numbers, texts)) {
+        (*env)->ExceptionClear(env);
+        (*env)->CallStaticVoidMethod(env, callbacks, on.result, java_handle(userdata), NULL, NULL,
+                                     NULL, NULL); /* that it is lost */
+    }
     (void)leave(env);
     free(numbers);
     free(texts);

@@ -133,6 +133,29 @@ class CallbacksTest extends Case {
     }
 
     @Test
+    void a_result_that_the_heap_has_no_room_for_is_told_as_lost() throws InterruptedException {
+        Database db = opened();
+        int size = 4_000_000;
+        db.mutate("kedge.put", note("1", "x".repeat(size)));
+        Semaphore calls = new Semaphore(0);
+        List<String> told = Collections.synchronizedList(new ArrayList<>());
+        byte[] spare = new byte[size / 4];
+        db.watchQuery("SELECT id, value FROM notes", List.of(), changes -> {
+            told.add(changes.error() == null ? "" + changes.rowCount() : changes.error().code());
+            calls.release();
+        });
+        assertTrue(calls.tryAcquire(WAIT_S, TimeUnit.SECONDS));
+        List<byte[]> hog = rest(size / 2);
+        spare = null; // for what is small
+        db.mutate("kedge.put", note("1", "y")); // the row that differs has the old value
+        boolean came = calls.tryAcquire(WAIT_S, TimeUnit.SECONDS);
+        int blocks = hog.size();
+        hog = null;
+        assertTrue(came && blocks > 0);
+        assertEquals(List.of("1", "result-lost"), told);
+    }
+
+    @Test
     void watches_of_all_kinds_tell() throws InterruptedException {
         Database db = opened();
         List<Row> rows = new ArrayList<>();

@@ -178,8 +178,16 @@ final class Callbacks {
         tell(token, () -> SyncStatus.of(numbers, texts));
     }
 
+    /** `rows` null: the heap has no room for what differs. */
     static void result(long token, long[] rows, byte[][] rowTexts, long[] numbers, byte[][] texts) {
-        tell(token, () -> ResultChanges.of(rows, rowTexts, numbers, texts));
+        tell(token, () -> {
+            try {
+                return rows == null ? ResultChanges.lost()
+                        : ResultChanges.of(rows, rowTexts, numbers, texts);
+            } catch (OutOfMemoryError full) {
+                return ResultChanges.lost();
+            }
+        });
     }
 
     static void rejected(long token, long[] numbers, byte[][] texts) {

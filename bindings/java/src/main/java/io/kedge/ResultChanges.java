@@ -2,13 +2,15 @@
 package io.kedge;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 
 /**
  * How the result of a watched query differs from the one that was told before: {@code
  * kedge_query_changes} of kedge/watch.h. With an error the result could not be read; Kedge tries
- * again.
+ * again. With the error whose code is "result-lost" the heap had no room for the rows, and those
+ * that are told later do not fit: close the watch, and begin it again.
  *
  * @param rows the rows that differ
  * @param rowCount rows of the new result
@@ -31,6 +33,12 @@ public record ResultChanges(List<RowChange> rows, long rowCount, boolean first, 
                 : KedgeException.of((int) numbers[5], texts[0], texts[1]);
         return new ResultChanges(changes, numbers[0], numbers[1] != 0, numbers[2] != 0,
                 numbers[3] != 0, numbers[4] != 0, error);
+    }
+
+    static ResultChanges lost() {
+        return new ResultChanges(Collections.emptyList(), 0, false, false, false, false,
+                new KedgeException.NoMemory("result-lost", "the heap has no room for the rows of a "
+                        + "watched result: begin the watch again"));
     }
 
     /**
