@@ -3,6 +3,7 @@
 #include "sdk/store/outbox_heal.h"
 #include "sdk/store/outbox_rows.h"
 
+#include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"
 #include <string.h>
@@ -25,6 +26,18 @@ static void write_legible(kedge_bytes bytes, kedge_buffer *out)
     kedge_buffer_append_byte(out, '"');
 }
 
+static kedge_status append_args(kedge_bytes args, kedge_buffer *out, kedge_error *error)
+{
+    kedge_bytes legible = args.size == 0 ? KEDGE_BYTES("null") : args;
+    kedge_status status = kedge_json_check(legible, KEDGE_LIMIT_JSON_DEPTH, out->allocator, NULL);
+    if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
+    if (status == KEDGE_OK)
+        kedge_buffer_append_bytes(out, legible);
+    else
+        write_legible(legible, out);
+    return kedge_buffer_status(out, error);
+}
+
 kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes name,
                                       kedge_bytes args, kedge_inbox_entry *entry,
                                       kedge_error *error)
@@ -34,15 +47,8 @@ kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes na
     entry->timestamp_ms = heal->now_ms;
     if (kedge_check_name("mutator", name, NULL) == KEDGE_OK)
         kedge_buffer_append_bytes(&entry->name, name);
-    if (args.size == 0)
-        kedge_buffer_append_text(&entry->args, "null");
-    else if (kedge_json_check(args, KEDGE_LIMIT_JSON_DEPTH, entry->args.allocator, NULL) ==
-             KEDGE_OK)
-        kedge_buffer_append_bytes(&entry->args, args);
-    else
-        write_legible(args, &entry->args);
     kedge_status status = kedge_buffer_status(&entry->name, error);
-    if (status == KEDGE_OK) status = kedge_buffer_status(&entry->args, error);
+    if (status == KEDGE_OK) status = append_args(args, &entry->args, error);
     if (status != KEDGE_OK) kedge_inbox_entry_free(entry);
     return status;
 }

@@ -17,12 +17,16 @@ static const char *const MEMBERS[] = {"sequence", "client",    "id",     "name",
                                       "args",     "timestamp", "sent",   "withheld",
                                       "code",     "message",   "version"};
 
-static void write_member(kedge_json_writer *writer, sqlite3_stmt *row, int column)
+static kedge_status write_member(kedge_json_writer *writer, sqlite3_stmt *row, int column,
+                                 kedge_error *error)
 {
     kedge_bytes text = kedge_store_column(row, column);
+    kedge_status status = KEDGE_INVALID_JSON;
+    if (column == 4)
+        status = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, writer->buffer->allocator, NULL);
+    if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
     kedge_json_key(writer, MEMBERS[column]);
-    bool json = column == 4 && kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH,
-                                                writer->buffer->allocator, NULL) == KEDGE_OK;
+    bool json = status == KEDGE_OK;
     bool flag = column == 6 || column == 7;
     if (flag) {
         kedge_json_boolean(writer, sqlite3_column_int(row, column) != 0);
@@ -33,6 +37,7 @@ static void write_member(kedge_json_writer *writer, sqlite3_stmt *row, int colum
     } else {
         kedge_json_text(writer, text);
     }
+    return KEDGE_OK;
 }
 
 static kedge_status put_rows(kedge_inspect *inspect, sqlite3_stmt *rows, kedge_inspect_sink sink,
@@ -42,10 +47,10 @@ static kedge_status put_rows(kedge_inspect *inspect, sqlite3_stmt *rows, kedge_i
     while ((status = kedge_store_db_step(&inspect->outbox, rows, error)) == KEDGE_OK) {
         kedge_json_writer writer = kedge_json_write(&inspect->line);
         kedge_json_begin_object(&writer);
-        for (int column = 0; column < sqlite3_column_count(rows); column++)
-            write_member(&writer, rows, column);
+        for (int column = 0; column < sqlite3_column_count(rows) && status == KEDGE_OK; column++)
+            status = write_member(&writer, rows, column, error);
         kedge_json_end_object(&writer);
-        status = kedge_inspect_put(inspect, sink, error);
+        if (status == KEDGE_OK) status = kedge_inspect_put(inspect, sink, error);
         if (status != KEDGE_OK) return status;
     }
     return status == KEDGE_DONE ? KEDGE_OK : status;

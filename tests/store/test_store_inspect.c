@@ -3,6 +3,7 @@
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
 #include "tests/store/fixture.h"
+#include "tests/support/failing_allocator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -123,6 +124,42 @@ static void test_a_trace_goes_on_with_the_newest_attempt(void **state)
     assert_non_null(strstr(at->lines, "pending: it has not been sent"));
 }
 
+static void drop_line(void *context, kedge_bytes text)
+{
+    const char *args = context;
+    char line[4096];
+    snprintf(line, sizeof line, "%.*s", (int)text.size, text.data);
+    assert_non_null(strstr(line, args));
+}
+
+static bool list_pending(const kedge_allocator *allocator, void *context)
+{
+    look *at = context;
+    kedge_inspect *inspect = NULL;
+    kedge_environment environment = at->f.environment;
+    environment.allocator = allocator;
+    const kedge_inspect_sink sink = {at->lines, drop_line};
+    kedge_status status = kedge_inspect_open(&environment, at->f.path, &inspect, NULL);
+    if (status == KEDGE_OK) status = kedge_inspect_pending(inspect, sink, NULL);
+    kedge_inspect_close(inspect);
+    if (status != KEDGE_OK) assert_int_equal(status, KEDGE_NO_MEMORY);
+    return status == KEDGE_OK;
+}
+
+static void test_args_that_are_listed_without_memory_are_no_text(void **state)
+{
+    look *at = *state;
+    size_t used = (size_t)snprintf(at->lines, sizeof at->lines,
+                                   "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{");
+    for (int i = 0; i < 100; i++)
+        used += (size_t)snprintf(at->lines + used, sizeof at->lines - used, "%s\"%02d\":1",
+                                 i == 0 ? "" : ",", i);
+    snprintf(at->lines + used, sizeof at->lines - used, "}}");
+    fixture_mutate(&at->f, "kedge.put", at->lines);
+    fixture_close(&at->f);
+    assert_true(failing_allocator_try_every_call(list_pending, at, 0) > 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -131,6 +168,7 @@ int main(void)
         TEST(test_a_folder_with_an_index_is_sound_and_its_items_are_exported),
         TEST(test_a_trace_goes_on_with_the_newest_attempt),
         TEST(test_an_edit_that_is_about_to_be_made_again_is_pending),
+        TEST(test_args_that_are_listed_without_memory_are_no_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

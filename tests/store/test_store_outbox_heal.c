@@ -1,8 +1,10 @@
 /* Rows of the outbox that are missing or are damaged: what is told of them, and in which order the
  * rest goes on. */
+#include "sdk/store/outbox_heal.h"
 #include "sdk/store/repair.h"
 #include "sdk/store/store_internal.h"
 #include "tests/store/outbox_scenario.h"
+#include "tests/support/failing_allocator.h"
 
 #include <setjmp.h>
 #include <sqlite3.h>
@@ -444,6 +446,38 @@ static void test_old_rows_of_before_a_rotation_stand_for_none_of_the_edits_made_
         assert_int_equal(outbox_applied(f, i), 1);
 }
 
+/* ---- without memory ---- */
+
+static bool read_legible(const kedge_allocator *allocator, void *context)
+{
+    kedge_store store = {.allocator = allocator};
+    kedge_outbox_healing heal = {.store = &store};
+    kedge_inbox_entry entry;
+    const char *args = context;
+    kedge_status status =
+        kedge_inbox_read_legible(&heal, KEDGE_BYTES("add"), kedge_bytes_of(args), &entry, NULL);
+    if (status != KEDGE_OK) {
+        assert_int_equal(status, KEDGE_NO_MEMORY);
+        return false;
+    }
+    assert_string_equal(entry.args.data, args);
+    kedge_inbox_entry_free(&entry);
+    return true;
+}
+
+/* Of so many members that their names need memory. */
+static void test_the_args_of_a_damaged_edit_are_kept_as_they_are_or_not_at_all(void **state)
+{
+    (void)state;
+    char args[1024];
+    size_t used = 0;
+    for (int i = 0; i < 100; i++)
+        used += (size_t)snprintf(args + used, sizeof args - used, "%c\"%02d\":1",
+                                 i == 0 ? '{' : ',', i);
+    snprintf(args + used, sizeof args - used, "}");
+    assert_true(failing_allocator_try_every_call(read_legible, args, 0) > 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
@@ -466,6 +500,7 @@ int main(void)
         TEST(test_a_meta_from_before_a_rotation_gives_way_to_the_client_that_has_edits),
         TEST(test_a_push_has_no_gap_where_a_damaged_row_says_that_it_is_covered),
         TEST(test_a_covered_edit_that_is_damaged_is_counted_when_the_backend_is_restored),
+        cmocka_unit_test(test_the_args_of_a_damaged_edit_are_kept_as_they_are_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
