@@ -2,6 +2,7 @@
 it are enough to compile the binding. The libraries are empty files.
 
 usage: apple_test.py SOURCE_DIR ENTER   (ENTER: runs a program of the Swift toolchain)"""
+import filecmp
 import pathlib
 import shutil
 import subprocess
@@ -25,6 +26,10 @@ def make(package, *libraries, **options):
                *libraries, **options)
 
 
+def files_of(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
 with tempfile.TemporaryDirectory() as folder:
     package = pathlib.Path(folder, "swift")
     shutil.copytree(f"{source}/bindings/swift", package, ignore=shutil.ignore_patterns(".build", "*.xcframework"))
@@ -39,10 +44,16 @@ with tempfile.TemporaryDirectory() as folder:
     described = run(enter, "swift-package", "describe", cwd=package)
     assert "Type: binary" in described, described
     sources = sorted((package / "Sources/Kedge").glob("*.swift"))
-    for name in PLATFORMS:
-        headers = package / "CKedge.xcframework" / name / "Headers"
-        run(enter, "swiftc", "-swift-version", "6", "-typecheck", "-module-name", "Kedge", "-module-cache-path",
-            f"{folder}/modules", "-I", headers, *sources)
+    headers = package / "CKedge.xcframework" / PLATFORMS[0] / "Headers"
+    run(enter, "swiftc", "-swift-version", "6", "-typecheck", "-module-name", "Kedge", "-module-cache-path",
+        f"{folder}/modules", "-I", headers, *sources)
+    # What was compiled is what each of the others has.
+    files = files_of(headers)
+    for name in PLATFORMS[1:]:
+        other = package / "CKedge.xcframework" / name / "Headers"
+        assert files_of(other) == files, name
+        same, *others = filecmp.cmpfiles(headers, other, files, shallow=False)
+        assert same == files, (name, others)
     (headers / "cjson/cJSON.h").write_text("#error this one\n", encoding="utf-8")
     broken = run(enter, "swiftc", "-typecheck", "-module-name", "Kedge", "-module-cache-path", f"{folder}/modules", "-I",
                  headers, *sources, fails=True)

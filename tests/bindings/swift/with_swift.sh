@@ -2,7 +2,7 @@
 # Builds bindings/swift and its tests with the toolchain that scripts/test installs, when they have changed, and runs a
 # program. Skips, with the reason, where there is no toolchain.
 # usage: with_swift.sh SOURCE_DIR BUILD_DIR PROGRAM [ARGUMENT…]   (SWIFT:NAME in an argument: the built program NAME)
-# In the environment, each with a folder of its own: SANITIZE=thread, all of it under ThreadSanitizer;
+# In the environment, each with a folder of its own: SANITIZE=thread, the XCTests alone under ThreadSanitizer;
 # CONFIGURATION=release, the programs alone as apps build them.
 set -euo pipefail
 source=$1 build=$2
@@ -51,9 +51,9 @@ build_all() {
   # SwiftPM does not know when libkedge is another one: what is gone is linked again.
   [ ! -d "$made/" ] || find "$made/" -maxdepth 1 -type f -executable -delete
   local what=--build-tests
+  [ -z "${SANITIZE:-}" ] || what="--product kedge-testsPackageTests --sanitize=$SANITIZE"
   [ -z "${CONFIGURATION:-}" ] || what="--configuration $CONFIGURATION"
-  (cd "$work/tests" && "$work/enter" swift-build $what -Xswiftc -warnings-as-errors ${SANITIZE:+--sanitize=$SANITIZE} --scratch-path "$work/scratch") ||
-    return
+  (cd "$work/tests" && "$work/enter" swift-build $what -Xswiftc -warnings-as-errors --scratch-path "$work/scratch") || return
   for each in "$made"/*; do
     [ -f "$each" ] && [ -x "$each" ] || continue
     printf '#!/bin/sh\nexec %s %s "$@"\n' "$work/enter" "$each" >"$work/bin/$(basename "$each" .xctest)"
