@@ -21,6 +21,7 @@ typedef struct seen_client {
 } seen_client;
 
 typedef struct history_check {
+    known_versions *known;
     kedge_backend *reader;
     const kedge_project_ref *ref;
     suite_checks *all;
@@ -48,19 +49,18 @@ bool check_holds(suite_checks *all, check_name name, bool holds, const char *for
 
 /* ---- versions as they were ---- */
 
-static const kedge_version *load(kedge_backend *reader, const kedge_project_ref *ref,
-                                 int64_t number)
+static const kedge_version *load_newest(kedge_backend *reader, const kedge_project_ref *ref)
 {
     const kedge_version *version = NULL;
-    return kedge_version_load(HANDLE(reader, ref), number, &version, NULL) == KEDGE_OK ? version
-                                                                                       : NULL;
+    return kedge_version_load(HANDLE(reader, ref), 0, &version, NULL) == KEDGE_OK ? version : NULL;
 }
 
 void witness_look(witness *seen, kedge_backend *reader, const kedge_project_ref *ref,
                   suite_checks *all, check_name name)
 {
-    for (int64_t number = seen->from; number < WITNESS_VERSIONS_MAX; number++) {
-        const kedge_version *version = load(reader, ref, number);
+    for (int64_t number = seen->from; number < KNOWN_VERSIONS_MAX; number++) {
+        const kedge_version *version =
+            known_versions_load(seen->known, HANDLE(reader, ref), number);
         char *lineage = seen->lineages[number];
         if (number <= seen->count) {
             check_holds(all, name, version != NULL && strcmp(version->lineage, lineage) == 0,
@@ -181,7 +181,8 @@ static void check_state(history_check *at, const kedge_version *head)
 static void check_pins(history_check *at)
 {
     for (int64_t pin = 0; pin < PINS && at->head - pin >= 1; pin++) {
-        const kedge_version *version = load(at->reader, at->ref, at->head - pin);
+        const kedge_version *version =
+            known_versions_load(at->known, HANDLE(at->reader, at->ref), at->head - pin);
         if (version == NULL) return;
         for (size_t i = 0; i < at->client_count; i++) {
             const seen_client *client = &at->clients[i];
@@ -197,19 +198,21 @@ static void check_pins(history_check *at)
     }
 }
 
-void check_project(kedge_backend *reader, const kedge_project_ref *ref, suite_checks *all)
+void check_project(known_versions *known, kedge_backend *reader, const kedge_project_ref *ref,
+                   suite_checks *all)
 {
     history_check *at = calloc(1, sizeof *at);
-    const kedge_version *head = load(reader, ref, 0);
+    const kedge_version *head = load_newest(reader, ref);
     if (at == NULL) abort();
-    *at = (history_check){.reader = reader,
+    *at = (history_check){.known = known,
+                          .reader = reader,
                           .ref = ref,
                           .all = all,
                           .fold = kedge_overlay_new(&kedge_allocator_default),
                           .head = head == NULL ? 0 : head->number};
     check_holds(all, CHECK_I3, head != NULL, "the newest version cannot be read");
     for (int64_t number = 1; number <= at->head; number++) {
-        const kedge_version *version = load(reader, ref, number);
+        const kedge_version *version = known_versions_load(known, HANDLE(reader, ref), number);
         if (!check_holds(all, CHECK_I3, version != NULL && version->number == number,
                          "version %lld is missing below %lld", (long long)number,
                          (long long)at->head))
@@ -228,7 +231,7 @@ void check_project(kedge_backend *reader, const kedge_project_ref *ref, suite_ch
 int64_t check_last_id(kedge_backend *reader, const kedge_project_ref *ref, const char *client)
 {
     kedge_client_state state = {.lmid = -1};
-    const kedge_version *head = load(reader, ref, 0);
+    const kedge_version *head = load_newest(reader, ref);
     if (head == NULL) return -1;
     kedge_client_load(HANDLE(reader, ref), head, kedge_bytes_of(client), &state, NULL);
     kedge_version_release(head);

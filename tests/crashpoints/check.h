@@ -3,6 +3,7 @@
 #define KEDGE_TESTS_CRASHPOINTS_CHECK_H
 
 #include "backend/versioned/commit/processor.h"
+#include "tests/crashpoints/known_versions.h"
 #include "tests/crashpoints/suite.h"
 
 typedef enum check_name {
@@ -22,13 +23,12 @@ extern const char *const check_names[CHECKS];
 bool check_holds(suite_checks *all, check_name name, bool holds, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-#define WITNESS_VERSIONS_MAX 512
-
 /* The versions that were there at some moment, behind those that the story prepared. */
 typedef struct witness {
+    known_versions *known;
     int64_t from;
     int64_t count; /* versions `from` to `count` */
-    char lineages[WITNESS_VERSIONS_MAX][KEDGE_LINEAGE_HEX];
+    char lineages[KNOWN_VERSIONS_MAX][KEDGE_LINEAGE_HEX];
 } witness;
 
 /* Looks at the versions behind those that it knows, and holds those that it knows to be as they
@@ -37,7 +37,8 @@ void witness_look(witness *seen, kedge_backend *reader, const kedge_project_ref 
                   suite_checks *all, check_name name);
 
 /* All of a project, by a backend that has nothing in memory. */
-void check_project(kedge_backend *reader, const kedge_project_ref *ref, suite_checks *all);
+void check_project(known_versions *known, kedge_backend *reader, const kedge_project_ref *ref,
+                   suite_checks *all);
 
 /* What the client's last id is now, by the versions; -1: unknown. */
 int64_t check_last_id(kedge_backend *reader, const kedge_project_ref *ref, const char *client);

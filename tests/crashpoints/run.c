@@ -67,7 +67,7 @@ static void check_all(run *at)
     const operation *operations[] = {&at->told.first, &at->told.second};
     kedge_backend *reader =
         world_backend(at->here, &at->told, &at->here->records, &at->here->blobs);
-    check_project(reader, &at->ref, at->all);
+    check_project(&at->here->known, reader, &at->ref, at->all);
     for (size_t i = 0; i < 2; i++) {
         int64_t expected = story_last_id(&at->told, operations[i]);
         if (expected == 0) continue;
@@ -122,6 +122,7 @@ kedge_status run_once(world *here, size_t place, bool turned, const run_points *
     if (turned) at->told.first = stories[place].second;
     if (turned) at->told.second = stories[place].first;
     at->all = all;
+    at->seen.known = &here->known;
     at->seen.from = at->told.versions;
     kedge_status status = world_prepare(here, &stories[place], error);
     if (status == KEDGE_OK) status = world_fresh(here, &at->ref, error);

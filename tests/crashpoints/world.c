@@ -61,6 +61,7 @@ kedge_status world_open(world *made, bool engines, kedge_error *error)
 
 void world_close(world *gone)
 {
+    known_versions_free(&gone->known);
     if (gone->aws == NULL) {
         kedge_records *records[] = {&gone->records, &gone->template_records};
         kedge_blobs *blobs[] = {&gone->blobs, &gone->template_blobs};

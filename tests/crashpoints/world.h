@@ -4,6 +4,7 @@
 #define KEDGE_TESTS_CRASHPOINTS_WORLD_H
 
 #include "backend/aws/aws.h"
+#include "tests/crashpoints/known_versions.h"
 #include "tests/crashpoints/story.h"
 
 typedef struct world {
@@ -17,7 +18,8 @@ typedef struct world {
     kedge_blobs template_blobs;
     char template_project[32];
     char project[32];
-    uint64_t projects; /* made so far */
+    uint64_t projects;    /* made so far */
+    known_versions known; /* of the checks */
 } world;
 
 kedge_status world_open(world *made, bool engines, kedge_error *error);
