@@ -27,14 +27,14 @@ if bwrap --ro-bind / / true 2>/dev/null; then
 else
   enter="$(command -v proot) -r $root -b /proc -b /dev -b $temporary -b $source -b $build"
 fi
-cat >"$work/enter.new" <<SH
+cat >"$work/enter.$$" <<SH
 #!/bin/sh
 # Runs a program in the root of the Swift toolchain.
 export $variables
 exec $enter "\$@"
 SH
-chmod +x "$work/enter.new"
-mv "$work/enter.new" "$work/enter"
+chmod +x "$work/enter.$$"
+mv "$work/enter.$$" "$work/enter"
 
 made=$work/scratch/${CONFIGURATION:-debug}
 build_all() {
