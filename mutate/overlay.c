@@ -188,6 +188,17 @@ bool kedge_overlay_next(const kedge_overlay *overlay, const kedge_overlay_entry 
     return read_node(next_node(overlay, at), entry);
 }
 
+/* An id may be empty, so the first entry need not be behind the empty id. */
+bool kedge_overlay_next_of(const kedge_overlay *overlay, kedge_bytes collection, bool from_start,
+                           kedge_bytes after, kedge_overlay_entry *entry)
+{
+    kedge_bytes empty = {NULL, 0};
+    if (from_start && kedge_overlay_get(overlay, collection, empty, entry)) return true;
+    kedge_overlay_entry at = {.collection = collection, .id = from_start ? empty : after};
+    return kedge_overlay_next(overlay, &at, entry) &&
+           kedge_bytes_equal(entry->collection, collection);
+}
+
 bool kedge_overlay_next_key(const kedge_overlay *overlay, const kedge_overlay_entry *at,
                             kedge_overlay_entry *entry)
 {
@@ -451,17 +462,6 @@ static kedge_status view_get(void *context, kedge_bytes collection, kedge_bytes 
     return kedge_buffer_status(value, error);
 }
 
-/* The overlay's first entry of the collection, or the first one behind `after`. */
-static bool overlay_entry(const kedge_overlay *overlay, kedge_bytes collection, bool from_start,
-                          kedge_bytes after, kedge_overlay_entry *entry)
-{
-    kedge_bytes empty = {NULL, 0};
-    if (from_start && kedge_overlay_get(overlay, collection, empty, entry)) return true;
-    kedge_overlay_entry at = {.collection = collection, .id = from_start ? empty : after};
-    return kedge_overlay_next(overlay, &at, entry) &&
-           kedge_bytes_equal(entry->collection, collection);
-}
-
 /* Merges two ordered sources. `id` and `value` hold what is below, read again only when the overlay
  * hid it; each round passes one entry of the overlay. */
 static kedge_status view_next(void *context, kedge_bytes collection, bool from_start,
@@ -470,7 +470,7 @@ static kedge_status view_next(void *context, kedge_bytes collection, bool from_s
 {
     const kedge_overlay_view *view = context;
     kedge_overlay_entry entry;
-    bool has_entry = overlay_entry(view->overlay, collection, from_start, after, &entry);
+    bool has_entry = kedge_overlay_next_of(view->overlay, collection, from_start, after, &entry);
     kedge_status below =
         view->below.next(view->below.context, collection, from_start, after, id, value, error);
     while (has_entry && (below == KEDGE_OK || below == KEDGE_DONE)) {
@@ -491,7 +491,7 @@ static kedge_status view_next(void *context, kedge_bytes collection, bool from_s
             below = view->below.next(view->below.context, collection, false, entry.id, id, value,
                                      error);
         }
-        has_entry = overlay_entry(view->overlay, collection, false, entry.id, &entry);
+        has_entry = kedge_overlay_next_of(view->overlay, collection, false, entry.id, &entry);
     }
     return below;
 }

@@ -133,6 +133,17 @@ kedge_used_key *kedge_footprints_find(const kedge_footprints *all, kedge_bytes c
     return (kedge_used_key *)kedge_overlay_tree_find(all->keys, collection, id);
 }
 
+kedge_used_key *kedge_footprints_next(const kedge_footprints *all, kedge_bytes collection,
+                                      bool from_start, kedge_bytes after)
+{
+    kedge_bytes from = from_start ? (kedge_bytes){NULL, 0} : after;
+    kedge_overlay_node *node =
+        from_start ? kedge_overlay_tree_find(all->keys, collection, from) : NULL;
+    if (!node) node = kedge_overlay_tree_after(all->keys, collection, from);
+    bool found = node && kedge_bytes_equal(node->entry.collection, collection);
+    return found ? (kedge_used_key *)node : NULL;
+}
+
 static kedge_used_key *find_or_add(kedge_footprints *all, kedge_bytes collection, kedge_bytes id)
 {
     kedge_used_key *key = kedge_footprints_find(all, collection, id);

@@ -121,6 +121,10 @@ kedge_footprint *kedge_footprints_from(const kedge_footprints *all, int64_t sequ
 
 kedge_used_key *kedge_footprints_find(const kedge_footprints *all, kedge_bytes collection,
                                       kedge_bytes id); /* NULL: no mutation uses the key */
+/* The first key of a collection, or the first one behind the id `after`, that a mutation uses; or
+ * NULL. */
+kedge_used_key *kedge_footprints_next(const kedge_footprints *all, kedge_bytes collection,
+                                      bool from_start, kedge_bytes after);
 /* The first use by a mutation of a sequence above this one, or NULL. */
 kedge_use *kedge_key_use_after(const kedge_used_key *key, int64_t sequence);
 /* The last write by a mutation of a sequence below this one, or NULL. */

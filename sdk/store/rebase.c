@@ -169,9 +169,8 @@ typedef struct candidate {
     kedge_bytes id;
 } candidate;
 
-static void offer(candidate *lowest, kedge_bytes collection, const kedge_overlay_entry *entry)
+static void offer(candidate *lowest, const kedge_overlay_entry *entry)
 {
-    if (!kedge_bytes_equal(entry->collection, collection)) return;
     if (lowest->found && kedge_bytes_compare(entry->id, lowest->id) >= 0) return;
     *lowest = (candidate){true, entry->id};
 }
@@ -184,7 +183,7 @@ static kedge_status next_candidate(rebase *work, kedge_bytes collection, bool fr
 {
     kedge_state_reader state = work->asked->shown;
     kedge_buffer value = kedge_buffer_make(work->all->allocator);
-    kedge_overlay_entry entry, at = {.collection = collection, .id = after};
+    kedge_overlay_entry entry;
     *lowest = (candidate){false, {NULL, 0}};
     kedge_buffer_clear(shown);
     kedge_status status =
@@ -192,13 +191,12 @@ static kedge_status next_candidate(rebase *work, kedge_bytes collection, bool fr
     kedge_buffer_free(&value);
     if (status != KEDGE_OK && status != KEDGE_DONE) return status;
     if (status == KEDGE_OK) *lowest = (candidate){true, kedge_buffer_bytes(shown)};
-    /* No item has an empty id, so an empty `after` is in front of all. */
-    if (from_start) at.id = (kedge_bytes){NULL, 0};
-    if (kedge_overlay_next(work->asked->delta, &at, &entry)) offer(lowest, collection, &entry);
-    if (kedge_overlay_next(work->touched, &at, &entry)) offer(lowest, collection, &entry);
-    const kedge_overlay_node *node =
-        kedge_overlay_tree_after(work->all->keys, at.collection, at.id);
-    if (node) offer(lowest, collection, &node->entry);
+    if (kedge_overlay_next_of(work->asked->delta, collection, from_start, after, &entry))
+        offer(lowest, &entry);
+    if (kedge_overlay_next_of(work->touched, collection, from_start, after, &entry))
+        offer(lowest, &entry);
+    const kedge_used_key *used = kedge_footprints_next(work->all, collection, from_start, after);
+    if (used) offer(lowest, &used->node.entry);
     return KEDGE_OK;
 }
 
@@ -303,10 +301,10 @@ static kedge_status start(rebase *work, kedge_error *error)
 
 static bool range_has_changed(const rebase *work, const kedge_range *range)
 {
-    kedge_overlay_entry entry, at = {.collection = range->collection};
-    if (!range->from_start) at.id = range->after;
-    if (!kedge_overlay_next(work->changed, &at, &entry)) return false;
-    if (!kedge_bytes_equal(entry.collection, range->collection)) return false;
+    kedge_overlay_entry entry;
+    if (!kedge_overlay_next_of(work->changed, range->collection, range->from_start, range->after,
+                               &entry))
+        return false;
     return range->to_end || kedge_bytes_compare(entry.id, range->through) <= 0;
 }
 

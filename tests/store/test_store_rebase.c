@@ -57,7 +57,7 @@ static uint64_t next_random(uint64_t *seed)
 }
 
 static const char *const collections[] = {"a", "b"};
-static const char *const ids[] = {"1", "2", "3", "4", "5"};
+static const char *const ids[] = {"", "1", "2", "3", "4"};
 
 static kedge_bytes some_collection(uint64_t choice)
 {
