@@ -69,16 +69,11 @@ kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
     return status;
 }
 
-#define INSERT_ENTRY(otherwise)                                                                    \
-    "INSERT OR " otherwise " INTO {sealed rejected} (SELECT ?1 AS sequence, ?2 AS client,"         \
-    " ?3 AS id, ?4 AS name, ?5 AS args, ?6 AS timestamp, {no_origin}, 0 AS version,"               \
-    " 'damaged' AS code, ?7 AS message, 3 AS state, ?6 AS decided_ms)"
-
 static kedge_status insert_entry(kedge_outbox_healing *heal, const kedge_inbox_entry *entry,
                                  kedge_error *error)
 {
-    static const char *const beside = INSERT_ENTRY("IGNORE");
-    static const char *const over = INSERT_ENTRY("REPLACE");
+    static const char *const beside = "INSERT OR IGNORE {damaged}";
+    static const char *const over = "INSERT OR REPLACE {damaged}";
     kedge_store_db *db = &heal->store->outbox;
     bool replaces = entry->conflict == KEDGE_INBOX_REPLACES;
     return kedge_store_db_change(db, replaces ? over : beside, error, "icittic", entry->sequence,

@@ -38,6 +38,9 @@ static const char OUTBOX_PIECES[] =
 
     /* ---- the rows of the outbox ---- */
     "edit=sequence, client, id, uid, digest, name, args, timestamp, origin_client, origin_id\n"
+    "damaged=INTO {sealed rejected} (SELECT ?1 AS sequence, ?2 AS client, ?3 AS id, ?4 AS name,"
+    " ?5 AS args, ?6 AS timestamp, {no_origin}, 0 AS version, 'damaged' AS code, ?7 AS message,"
+    " 3 AS state, ?6 AS decided_ms)\n"
     "no_origin=NULL AS uid, NULL AS digest, NULL AS origin_client, NULL AS origin_id\n"
     "pending={edit}, covered_version, withheld\n"
     "pending#=kedge_checksum(1, {pending})\n"
@@ -103,6 +106,17 @@ static const char OUTBOX_PIECES[] =
     " sum + new.checksum - old.checksum) WHERE name = '@'; END;\n";
 
 static const char CACHE_PIECES[] =
+    /* ---- the columns of tables ---- */
+    "integer=INTEGER NOT NULL\n"
+    "text=TEXT NOT NULL\n"
+    "key=collection {text}, id {text}\n"
+    "by_key=PRIMARY KEY(collection, id)) WITHOUT ROWID;\n"
+    /* The same values under other names, which take no space on the disk: for the check of a row in
+     * the views of queries. SQLite puts the constant of `id = 'a'` in place of `id` in all
+     * conditions, and would check every row as if it were that one. */
+    "own=own_collection TEXT AS (collection), own_id TEXT AS (id), own_value TEXT AS (value)\n"
+    "shown=SELECT collection, id, value, checksum, own_collection, own_id, own_value\n"
+
     /* ---- the rows of the cache ---- */
     "rows=SELECT id, value, checksum FROM @ WHERE collection = ?1\n"
     "find={rows @} AND id = ?2\n"

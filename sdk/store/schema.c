@@ -133,48 +133,34 @@ const kedge_schema kedge_outbox_schema = {.application = 0x4b646f31, /* "Kdo1" *
  * they read again what they show. */
 #define CACHE_CHANGE                                                                               \
     "CREATE TABLE change("                                                                         \
-    " number INTEGER PRIMARY KEY, writer INTEGER NOT NULL, by INTEGER NOT NULL, changes BLOB,"     \
-    " checksum INTEGER NOT NULL);"
-
-/* The same values under other names, which take no space on the disk: for the check of a row in the
- * views of queries. SQLite puts the constant of `id = 'a'` in place of `id` in all conditions, and
- * would check every row as if it were that one. */
-#define OWN_COLUMNS                                                                                \
-    "own_collection TEXT AS (collection), own_id TEXT AS (id), own_value TEXT AS (value)"
+    " number INTEGER PRIMARY KEY, writer {integer}, by {integer}, changes BLOB,"                   \
+    " checksum {integer});"
 
 static const kedge_schema_table CACHE_TABLES[] = {
-    {"meta",
-     "CREATE TABLE meta("
-     " only INTEGER PRIMARY KEY CHECK(only = 1), client TEXT NOT NULL, lineage TEXT NOT NULL,"
-     " version INTEGER NOT NULL, lmid INTEGER NOT NULL, revision INTEGER NOT NULL,"
-     " reflected_sequence INTEGER NOT NULL, resyncing INTEGER NOT NULL,"
-     " organization TEXT NOT NULL, project TEXT NOT NULL, item_rows INTEGER NOT NULL,"
-     " item_sum INTEGER NOT NULL, base_rows INTEGER NOT NULL, base_sum INTEGER NOT NULL,"
-     " checksum INTEGER NOT NULL);"},
+    {"meta", "CREATE TABLE meta("
+             " only INTEGER PRIMARY KEY CHECK(only = 1), client {text}, lineage {text},"
+             " version {integer}, lmid {integer}, revision {integer},"
+             " reflected_sequence {integer}, resyncing {integer},"
+             " organization {text}, project {text}, item_rows {integer},"
+             " item_sum {integer}, base_rows {integer}, base_sum {integer},"
+             " checksum {integer});"},
     {"registry",
-     "CREATE TABLE registry(only INTEGER PRIMARY KEY CHECK(only = 1), description TEXT NOT NULL);"},
-    {"item",
-     "CREATE TABLE item("
-     " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"
-     " " OWN_COLUMNS ", PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
-    {"base", "CREATE TABLE base("
-             " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT, checksum INTEGER NOT NULL,"
-             " PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
-    {"staging",
-     "CREATE TABLE staging("
-     " only INTEGER PRIMARY KEY CHECK(only = 1), version INTEGER NOT NULL, lineage TEXT NOT NULL,"
-     " lmid INTEGER NOT NULL, client TEXT NOT NULL, lost INTEGER NOT NULL,"
-     " complete INTEGER NOT NULL, after TEXT NOT NULL, item_rows INTEGER NOT NULL,"
-     " item_sum INTEGER NOT NULL, outcome_rows INTEGER NOT NULL, outcome_sum INTEGER NOT NULL,"
-     " checksum INTEGER NOT NULL);"},
-    {"staged_item",
-     "CREATE TABLE staged_item("
-     " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"
-     " " OWN_COLUMNS ", PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
+     "CREATE TABLE registry(only INTEGER PRIMARY KEY CHECK(only = 1), description {text});"},
+    {"item", "CREATE TABLE item("
+             " {key}, value {text}, checksum {integer}, {own}, {by_key}"},
+    {"base", "CREATE TABLE base( {key}, value TEXT, checksum {integer}, {by_key}"},
+    {"staging", "CREATE TABLE staging("
+                " only INTEGER PRIMARY KEY CHECK(only = 1), version {integer}, lineage {text},"
+                " lmid {integer}, client {text}, lost {integer},"
+                " complete {integer}, after {text}, item_rows {integer},"
+                " item_sum {integer}, outcome_rows {integer}, outcome_sum {integer},"
+                " checksum {integer});"},
+    {"staged_item", "CREATE TABLE staged_item("
+                    " {key}, value {text}, checksum {integer}, {own}, {by_key}"},
     {"staged_outcome", "CREATE TABLE staged_outcome("
-                       " id INTEGER PRIMARY KEY, version INTEGER NOT NULL, digest BLOB NOT NULL,"
-                       " decision INTEGER NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL,"
-                       " checksum INTEGER NOT NULL);"},
+                       " id INTEGER PRIMARY KEY, version {integer}, digest BLOB NOT NULL,"
+                       " decision {integer}, code {text}, message {text},"
+                       " checksum {integer});"},
     {"change", CACHE_CHANGE},
 };
 

@@ -188,16 +188,12 @@ static kedge_status make_shadow(kedge_store *store, kedge_error *error)
 static const char *const LAY =
     "PRAGMA query_only=0; BEGIN; SELECT 1 FROM main.meta;"
     "CREATE TEMP TABLE \"kedge shadow\"("
-    " collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT, checksum INTEGER NOT NULL,"
-    " own_collection TEXT AS (collection), own_id TEXT AS (id), own_value TEXT AS (value),"
-    " PRIMARY KEY(collection, id)) WITHOUT ROWID;"
+    " {key}, value TEXT, checksum {integer}, {own}, {by_key}"
     "CREATE TEMP VIEW \"kedge shown\" AS"
-    " SELECT collection, id, value, checksum, own_collection, own_id, own_value"
-    " FROM main.item WHERE NOT EXISTS("
+    " {shown} FROM main.item WHERE NOT EXISTS("
     "SELECT 1 FROM \"kedge shadow\" AS shadow WHERE shadow.collection = item.collection"
     " AND shadow.id = item.id)"
-    " UNION ALL SELECT collection, id, value, checksum, own_collection, own_id, own_value"
-    " FROM \"kedge shadow\""
+    " UNION ALL {shown} FROM \"kedge shadow\""
     " WHERE value IS NOT NULL;"
     "CREATE TEMP VIEW item AS SELECT * FROM \"kedge shown\"";
 
