@@ -64,6 +64,17 @@ static bool was_told(const kedge_sync_watch *watch, int64_t sequence)
            bsearch(&sequence, watch->told, watch->told_count, sizeof *watch->told, compare) != NULL;
 }
 
+/* The list has a client-only edit that was made again under the sequence of its first attempt, at
+ * the place of its last one. Returns how many are left when each is there once. */
+static size_t sort(int64_t *sequences, size_t count)
+{
+    size_t kept = 0;
+    if (count > 0) qsort(sequences, count, sizeof *sequences, compare);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || sequences[i] != sequences[kept - 1]) sequences[kept++] = sequences[i];
+    return kept;
+}
+
 /* Tells those of the list that were not told before, and keeps all of it as told. */
 static bool tell_list(kedge_sync_watch *watch, kedge_mutation_list *list)
 {
@@ -77,17 +88,15 @@ static bool tell_list(kedge_sync_watch *watch, kedge_mutation_list *list)
             watch->rejected(watch->due.userdata, &mutation);
     }
     /* After a failure the rest of what was told before still counts. */
-    for (size_t i = 0; status != KEDGE_DONE && i < watch->told_count; i++) {
-        bool later = watch->told[i] > mutation.sequence;
-        if (later) kedge_buffer_append(&sequences, &watch->told[i], sizeof watch->told[i]);
-    }
+    for (size_t i = 0; status != KEDGE_DONE && i < watch->told_count; i++)
+        kedge_buffer_append(&sequences, &watch->told[i], sizeof watch->told[i]);
     if (sequences.no_memory) {
         kedge_buffer_free(&sequences);
         return false;
     }
     kedge_release(watch->due.allocator, watch->told);
     watch->told = (int64_t *)(void *)sequences.data;
-    watch->told_count = sequences.size / sizeof(int64_t);
+    watch->told_count = sort(watch->told, sequences.size / sizeof(int64_t));
     return status == KEDGE_DONE;
 }
 

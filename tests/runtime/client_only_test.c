@@ -286,6 +286,69 @@ static void test_a_batch_with_a_client_only_mutator_is_made_again_as_a_whole(voi
     both_have(at, "log", "1", "\"taken\"");
 }
 
+/* ---- the inbox ---- */
+
+typedef struct told {
+    int64_t sequences[8];
+    size_t count;
+} told;
+
+static void hear_rejected(void *userdata, const kedge_mutation *mutation)
+{
+    told *all = userdata;
+    assert_true(all->count < 8);
+    all->sequences[all->count++] = mutation->sequence;
+}
+
+/* Another version, which copy 0 pulls. */
+static void bring_version(world *at, int number)
+{
+    char value[32];
+    (void)snprintf(value, sizeof value, "{\"count\":%d}", 5 + number);
+    put_shelf(at->dbs[1], value);
+    sync_copy(at->dbs[1]);
+}
+
+/* The edit that conflicts until it is given up stands behind the other one, under a lower
+ * sequence. */
+static void test_each_rejected_edit_is_told_once(void **state)
+{
+    world *at = *state;
+    kedge_sync_watch *watch = NULL;
+    told all = {.count = 0};
+    const char *note = "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{\"a\":1}}";
+    const char *patch = "{\"collection\":\"notes\",\"id\":\"1\",\"patch\":[{\"op\":\"add\","
+                        "\"path\":\"/b\",\"value\":2}]}";
+    edit(at->dbs[1], "kedge.put", note);
+    put_shelf(at->dbs[1], "{\"count\":5}");
+    sync_copy(at->dbs[1]);
+    sync_copy(at->dbs[0]);
+    kedge_close(at->dbs[0]);
+    kedge_options options = client_options(at->paths[0], at->server.url);
+    options.client_mutators = at->mutators;
+    options.client_mutator_count = 2;
+    options.caller_driven = true;
+    at->dbs[0] = client_open(&options);
+    int64_t first = take(at->dbs[0], 1);
+    int64_t second = edit(at->dbs[0], "kedge.patch", patch);
+    edit(at->dbs[1], "kedge.delete", "{\"collection\":\"notes\",\"id\":\"1\"}");
+    assert_int_equal(kedge_watch_rejected(at->dbs[0], hear_rejected, &all, NULL, &watch, NULL),
+                     KEDGE_OK);
+    int number = 0;
+    while (client_status(at->dbs[0]).rejected < 2) {
+        bring_version(at, ++number);
+        assert_int_equal(kedge_loop_run(at->dbs[0], NULL, NULL), KEDGE_OK);
+    }
+    for (int i = 0; i < 3; i++) {
+        bring_version(at, ++number);
+        sync_copy(at->dbs[0]);
+    }
+    kedge_sync_watch_free(watch);
+    assert_int_equal(all.count, 2);
+    assert_int_equal(all.sequences[0], second);
+    assert_int_equal(all.sequences[1], first);
+}
+
 /* ---- a build without the mutator ---- */
 
 static void test_a_build_without_the_mutator_sends_the_edit_as_it_was_made(void **state)
@@ -342,6 +405,7 @@ int main(int argc, char **argv)
         TEST(test_two_copies_that_write_what_they_have_scanned_both_keep_their_lines),
         TEST(test_what_the_mutator_refuses_on_the_new_state_goes_to_the_inbox),
         TEST(test_a_batch_with_a_client_only_mutator_is_made_again_as_a_whole),
+        TEST(test_each_rejected_edit_is_told_once),
         TEST(test_a_build_without_the_mutator_sends_the_edit_as_it_was_made),
         TEST(test_a_build_without_the_mutator_shows_the_conflict),
     };
