@@ -40,9 +40,10 @@ KEDGE_BEGIN_DECLS
  * parameters are copied. Any thread.
  * Errors: KEDGE_INVALID_ARGUMENT for a name or path of another form; KEDGE_LIMIT_EXCEEDED for too
  * many paths, too long a path or name, and the 33rd index; KEDGE_CONFLICT when the name is that of
- * an index with another collection or other paths: drop it first; KEDGE_DISK_FULL, KEDGE_IO,
- * KEDGE_NO_MEMORY; KEDGE_CORRUPT as for kedge_mutate. When it fails, nothing is declared. After
- * KEDGE_IO the index may still be declared when the folder is opened again. */
+ * an index with another collection or other paths, or differs from that of an index only in the
+ * case of letters: drop it first; KEDGE_DISK_FULL, KEDGE_IO, KEDGE_NO_MEMORY; KEDGE_CORRUPT as for
+ * kedge_mutate. When it fails, nothing is declared. After KEDGE_IO the index may still be declared
+ * when the folder is opened again. */
 KEDGE_API kedge_status kedge_index(kedge_db *db, const char *name, const char *collection,
                                    const char *const *paths, size_t path_count,
                                    kedge_error *KEDGE_NULLABLE error);

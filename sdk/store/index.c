@@ -19,6 +19,14 @@ static kedge_status begin(kedge_store *store, declaring *work, kedge_error *erro
     return status;
 }
 
+/* The declared index that takes the name: to SQLite names that differ in case are the same. */
+static const kedge_declared_index *find_holder(const kedge_declared *declared, const char *name)
+{
+    for (size_t i = 0; i < declared->count; i++)
+        if (sqlite3_stricmp(declared->rows[i].name, name) == 0) return &declared->rows[i];
+    return NULL;
+}
+
 /* An index of the cache that the outbox does not declare is dropped when the folder is opened, and
  * one that is missing is made then. So what fails, or is cut off by a crash, changes nothing that
  * was declared. */
@@ -28,13 +36,14 @@ static kedge_status declare_work(kedge_store *store, void *context, kedge_error 
     const kedge_declared_index *index = &work->index;
     kedge_status status = begin(store, work, error);
     if (status != KEDGE_OK) return status;
-    const kedge_declared_index *known = kedge_declared_find(&work->declared, index->name);
-    if (known && (strcmp(known->collection, index->collection) != 0 ||
+    const kedge_declared_index *known = find_holder(&work->declared, index->name);
+    if (known && (strcmp(known->name, index->name) != 0 ||
+                  strcmp(known->collection, index->collection) != 0 ||
                   strcmp(known->paths, index->paths) != 0))
         return kedge_fail(error, KEDGE_CONFLICT, "index-exists",
                           "drop the index %s first, or take another name: it is of the collection"
                           " %s with the paths %s",
-                          index->name, known->collection, known->paths);
+                          known->name, known->collection, known->paths);
     if (!known && work->declared.count == KEDGE_LIMIT_INDEXES)
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-indexes",
                           "the database has %d indexes; more are not allowed", KEDGE_LIMIT_INDEXES);

@@ -428,6 +428,7 @@ static void test_wrong_declarations_are_refused_with_what_is_allowed(void **stat
     must_declare(f, "x", "$.a[0].b-c_d\xc3\xa9");
     refuse(f, "x", "notes", "b", KEDGE_CONFLICT, "drop the index x first");
     refuse(f, "x", "other", "$.a[0].b-c_d\xc3\xa9", KEDGE_CONFLICT, "drop the index x first");
+    refuse(f, "X", "notes", "$.a[0].b-c_d\xc3\xa9", KEDGE_CONFLICT, "drop the index x first");
     for (int i = 1; i < KEDGE_LIMIT_INDEXES; i++) {
         char name[16];
         snprintf(name, sizeof name, "x%d", i);
