@@ -64,7 +64,8 @@ bool kedge_overlay_next(const kedge_overlay *overlay, const kedge_overlay_entry 
 /* The first entry of a collection, or the first one behind the id `after`. */
 bool kedge_overlay_next_of(const kedge_overlay *overlay, kedge_bytes collection, bool from_start,
                            kedge_bytes after, kedge_overlay_entry *entry);
-/* The same as kedge_overlay_next without the values, which are empty then: costs nothing where values are in pieces. */
+/* The same as kedge_overlay_next without the values, which are empty then: costs nothing where
+ * values are in pieces. */
 bool kedge_overlay_next_key(const kedge_overlay *overlay, const kedge_overlay_entry *at,
                             kedge_overlay_entry *entry);
 

@@ -143,12 +143,11 @@ KEDGE_API kedge_status kedge_close(kedge_db *KEDGE_NULLABLE db);
  *
  * All that writes to the folder takes turns: threads, other processes that have it open, and pulls
  * that are applied. kedge_mutate waits for its turn and for the disk. A pull has the turn for as
- * long as the pending edits that it affects run again; in the first pull after kedge_open these are
- * all. With tens of thousands of them that takes seconds. A process that is suspended in its turn
- * keeps it until it goes on. So a thread that must not wait, such as that of a user interface,
- * leaves edits to another thread. kedge_open, kedge_close, kedge_cancel and the functions that edit
- * in other headers wait in the same way; reads do not (kedge/read.h). docs/reference/c-api.md lists
- * what waits.
+ * long as the pending edits that it affects run again. With tens of thousands of them that takes
+ * seconds. A process that is suspended in its turn keeps it until it goes on. So a thread that must
+ * not wait, such as that of a user interface, leaves edits to another thread. kedge_open,
+ * kedge_close, kedge_cancel and the functions that edit in other headers wait in the same way;
+ * reads do not (kedge/read.h). docs/reference/c-api.md lists what waits.
  *
  * Errors: KEDGE_REJECTED when the mutator refused the edit, which is not kept;
  * KEDGE_NOT_FOUND for an unknown mutator; KEDGE_INVALID_JSON, KEDGE_LIMIT_EXCEEDED,

@@ -6,7 +6,7 @@
 #define KEDGE_LIMIT_NAME_BYTES              64      /* organization, project, collection, mutator */
 #define KEDGE_LIMIT_SCHEMA_VERSION_BYTES    64      /* of an app */
 #define KEDGE_LIMIT_CLIENT_ID_BYTES         128     /* client and client group ids */
-#define KEDGE_LIMIT_ITEM_ID_BYTES           512     /* any UTF-8, also empty */
+#define KEDGE_LIMIT_ITEM_ID_BYTES           512     /* UTF-8 without NUL, also empty */
 #define KEDGE_LIMIT_PROJECT_RECORD_BYTES    1536    /* canonical JSON of the project record */
 #define KEDGE_LIMIT_ITEM_BYTES              8388608 /* canonical JSON of one item: 8 MiB */
 #define KEDGE_LIMIT_ARGS_BYTES              8388608 /* canonical JSON of a mutation's args: 8 MiB */

@@ -74,8 +74,9 @@ KEDGE_API void kedge_scan_close(kedge_scan *KEDGE_NULLABLE scan);
  * columns `id` and `value` (JSON text; read members with value ->> 'member'); one without items has
  * an empty view. A name that is no plain word of SQL stands in quotes: "todo.items", "order". SQL
  * does not tell upper from lower case: of collections whose names differ in case alone a query can
- * read only one, whose name it writes as it is. The view `kedge_items` (collection, id, value) has
- * the items of all collections. A query can read these views and nothing else, and it cannot write.
+ * read only one, whose name it writes as it is; while only one of them has items, each name reads
+ * that one. The view `kedge_items` (collection, id, value) has the items of all collections. A
+ * query can read these views and nothing else, and it cannot write.
  * A row for which SQLite needs more than 1,000,000,000 steps (some ten seconds) ends the query with
  * KEDGE_LIMIT_EXCEEDED.
  * `parameters` is NULL, or a JSON array whose strings, numbers, booleans and nulls are bound to ?1,
@@ -83,9 +84,10 @@ KEDGE_API void kedge_scan_close(kedge_scan *KEDGE_NULLABLE scan);
 typedef struct kedge_query kedge_query;
 
 /* Prepares one SELECT of `sql_size` bytes and its snapshot. Returns KEDGE_INVALID_ARGUMENT with
- * SQLite's message when the SQL is wrong, or reads anything but the views, or is not a SELECT. The
- * caller must close the query with kedge_query_close before it closes the database. Only one thread
- * at a time may use a query. */
+ * SQLite's message when the SQL is wrong, reads anything but the views, has something behind its
+ * end, or is another statement than a SELECT, VALUES or EXPLAIN. The caller must close the query
+ * with kedge_query_close before it closes the database. Only one thread at a time may use a
+ * query. */
 KEDGE_API kedge_status kedge_query_open(kedge_db *db, const char *sql, size_t sql_size,
                                         const char *KEDGE_NULLABLE parameters,
                                         size_t parameters_size, kedge_query **query,

@@ -5,10 +5,7 @@
 
 kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, kedge_error *error)
 {
-    static const char *const sql =
-        "SELECT client, lineage, version, lmid, revision, reflected_sequence, resyncing,"
-        " item_rows, item_sum, base_rows, base_sum,"
-        " checksum = {cache_meta#} FROM meta";
+    static const char *const sql = "SELECT {position}, {sums}, checksum = {cache_meta#} FROM meta";
     sqlite3_stmt *row;
     bool sound = false;
     kedge_cache_meta found;
@@ -48,9 +45,7 @@ kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *
 kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedge_error *error)
 {
     static const char *const sql =
-        "SELECT version, lineage, lmid, client, lost, complete, item_rows,"
-        " item_sum, outcome_rows, outcome_sum,"
-        " checksum = {staging#} FROM staging";
+        "SELECT {staged}, {staged_sums}, checksum = {staging#} FROM staging";
     sqlite3_stmt *row;
     bool sound = false;
     kedge_staging found = {.version = -1};
@@ -295,7 +290,7 @@ static kedge_status load_row(kedge_store_db *db, sqlite3_stmt *cursor, kedge_row
 kedge_status kedge_cache_load_base(kedge_store_db *db, const kedge_row_total *bases,
                                    kedge_overlay *base, kedge_error *error)
 {
-    static const char *const sql = "SELECT collection, id, value, checksum FROM base";
+    static const char *const sql = "{all} FROM base";
     sqlite3_stmt *cursor;
     kedge_row_total seen = {0};
     kedge_status status = kedge_store_db_take(db, sql, &cursor, error);

@@ -188,9 +188,12 @@ static kedge_store *make(const kedge_store_options *options)
     store->lock_file = store->presence_file = -1;
     atomic_init(&store->check_due, true);
     store->mutex_made = pthread_mutex_init(&store->mutex, NULL) == 0;
+    store->queue_made = pthread_mutex_init(&store->queue, NULL) == 0;
     store->readers_mutex_made = pthread_mutex_init(&store->readers_mutex, NULL) == 0;
     store->refusal_mutex_made = pthread_mutex_init(&store->refusal_mutex, NULL) == 0;
-    if (store->mutex_made && store->readers_mutex_made && store->refusal_mutex_made) return store;
+    if (store->mutex_made && store->queue_made && store->readers_mutex_made &&
+        store->refusal_mutex_made)
+        return store;
     kedge_store_close(store);
     return NULL;
 }
@@ -233,6 +236,7 @@ void kedge_store_close(kedge_store *store)
         kedge_release(allocator, texts[i]);
     kedge_buffer_free(&store->registry_text);
     if (store->mutex_made) pthread_mutex_destroy(&store->mutex);
+    if (store->queue_made) pthread_mutex_destroy(&store->queue);
     if (store->readers_mutex_made) pthread_mutex_destroy(&store->readers_mutex);
     if (store->refusal_mutex_made) pthread_mutex_destroy(&store->refusal_mutex);
     kedge_release(allocator, store);

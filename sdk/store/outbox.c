@@ -189,9 +189,17 @@ kedge_status kedge_outbox_cursor_next_any(kedge_store_db *db, sqlite3_stmt *curs
 kedge_status kedge_outbox_cursor_open(kedge_store_db *db, const kedge_cache_meta *cache,
                                       sqlite3_stmt **cursor, kedge_error *error)
 {
-    static const char *const sql = "SELECT " ROW ", {covered} FROM pending ORDER BY sequence";
-    return kedge_store_db_bind(db, sql, cursor, error, "cii", cache->client, cache->lmid,
-                               cache->version);
+    return kedge_outbox_cursor_open_behind(db, cache, INT64_MIN, cursor, error);
+}
+
+kedge_status kedge_outbox_cursor_open_behind(kedge_store_db *db, const kedge_cache_meta *cache,
+                                             int64_t sequence, sqlite3_stmt **cursor,
+                                             kedge_error *error)
+{
+    static const char *const sql =
+        "SELECT " ROW ", {covered} FROM pending WHERE sequence > ?4 ORDER BY sequence";
+    return kedge_store_db_bind(db, sql, cursor, error, "ciii", cache->client, cache->lmid,
+                               cache->version, sequence);
 }
 
 static kedge_status next_row(kedge_store_db *db, sqlite3_stmt *cursor, kedge_pending *row,

@@ -107,7 +107,7 @@ static const char OUTBOX_PIECES[] =
 
 static const char CACHE_PIECES[] =
     /* ---- the columns of tables ---- */
-    "integer=INTEGER NOT NULL\n"
+    "int=INTEGER NOT NULL\n"
     "text=TEXT NOT NULL\n"
     "key=collection {text}, id {text}\n"
     "by_key=PRIMARY KEY(collection, id)) WITHOUT ROWID;\n"
@@ -115,7 +115,10 @@ static const char CACHE_PIECES[] =
      * the views of queries. SQLite puts the constant of `id = 'a'` in place of `id` in all
      * conditions, and would check every row as if it were that one. */
     "own=own_collection TEXT AS (collection), own_id TEXT AS (id), own_value TEXT AS (value)\n"
-    "shown=SELECT collection, id, value, checksum, own_collection, own_id, own_value\n"
+    "add_own={add @} own_collection TEXT AS (collection);{add @} own_id TEXT AS (id);"
+    "{add @} own_value TEXT AS (value);\n"
+    "all=SELECT collection, id, value, checksum\n"
+    "shown={all}, own_collection, own_id, own_value\n"
 
     /* ---- the rows of the cache ---- */
     "rows=SELECT id, value, checksum FROM @ WHERE collection = ?1\n"
@@ -125,11 +128,12 @@ static const char CACHE_PIECES[] =
     "remove=DELETE FROM @ WHERE collection = ?1 AND id = ?2\n"
     "item#=kedge_checksum(101, collection, id, value)\n"
     "base#=kedge_checksum(102, collection, id, value)\n"
-    "cache_meta#=kedge_checksum(103, only, client, lineage, version, lmid, revision,"
-    " reflected_sequence, resyncing, organization, project, item_rows, item_sum, base_rows,"
-    " base_sum)\n"
-    "staging#=kedge_checksum(104, only, version, lineage, lmid, client, lost, complete, after,"
-    " item_rows, item_sum, outcome_rows, outcome_sum)\n"
+    "position=client, lineage, version, lmid, revision, reflected_sequence, resyncing\n"
+    "sums=item_rows, item_sum, base_rows, base_sum\n"
+    "cache_meta#=kedge_checksum(103, only, {position}, organization, project, {sums})\n"
+    "staged=version, lineage, lmid, client, lost, complete\n"
+    "staged_sums=item_rows, item_sum, outcome_rows, outcome_sum\n"
+    "staging#=kedge_checksum(104, only, {staged}, after, {staged_sums})\n"
     "staged_outcome#=kedge_checksum(105, id, version, digest, decision, code, message)\n"
     "change#=kedge_checksum(106, number, writer, by, changes)\n";
 _Static_assert(KEDGE_ROW_ITEM == 101 && KEDGE_ROW_BASE == 102 && KEDGE_ROW_CACHE_META == 103 &&

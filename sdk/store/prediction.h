@@ -40,6 +40,29 @@ kedge_status kedge_prediction_write_run(kedge_store *store, const kedge_overlay 
 kedge_status kedge_prediction_repair(kedge_store *store, bool force, kedge_change_set *changes,
                                      kedge_error *error);
 
+/* ---- replay.c: one pending mutation after the other ---- */
+typedef struct kedge_rerun {
+    kedge_overlay *prediction; /* of all that ran */
+    kedge_overlay_view view;   /* the prediction over the canonical state */
+    kedge_overlay *written;    /* by the mutation that runs */
+    kedge_recording recording; /* of what it reads */
+    kedge_tx *tx;
+    const char *client;
+    kedge_footprints *footprints; /* NULL: not recorded, or they cannot be */
+} kedge_rerun;
+
+/* Call kedge_rerun_end also after a failure. `*work` must stay where it is. `client` is the one of
+ * the cache's meta; `footprints` may be NULL. */
+kedge_status kedge_rerun_begin(kedge_store *store, kedge_rerun *work, kedge_overlay *prediction,
+                               kedge_state_reader canonical, const char *client,
+                               kedge_footprints *footprints, kedge_error *error);
+/* Runs a row, unless it is withheld. */
+kedge_status kedge_rerun_row(kedge_store *store, kedge_rerun *work, const kedge_pending *row,
+                             kedge_error *error);
+void kedge_rerun_end(kedge_rerun *work);
+/* Whether both have the same canonical state, and the same mutations are covered. */
+bool kedge_rerun_same_canonical(const kedge_cache_meta *a, const kedge_cache_meta *b);
+
 /* ---- replay.c ---- */
 /* Runs what `next` does not cover, on the canonical state; the changes go to `prediction`. Records
  * the footprints. */
@@ -61,5 +84,13 @@ bool kedge_store_has_footprints(const kedge_store *store, const kedge_cache_meta
 void kedge_store_drop_footprints(kedge_store *store);
 /* Forgets all, for a run of all mutations. */
 void kedge_store_restart_footprints(kedge_store *store);
+
+/* ---- retrace.c ---- */
+/* A turn ends after so many mutations, and so many whose writes are compared, or after so long. */
+#define KEDGE_RETRACE_ROWS 256
+#define KEDGE_RETRACE_MS   5
+/* Before the turn that applies a pull of changes, and in turns of its own: makes footprints of what
+ * is pending, where there are none. After a failure there are none. */
+void kedge_store_retrace(kedge_store *store, const kedge_wire_pull_response *pull);
 
 #endif

@@ -516,6 +516,7 @@ kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_respons
     apply asked = {.given = response, .changes = changes, .result = KEDGE_APPLY_DONE};
     kedge_changes_are_pulled(changes);
     kedge_status status = kedge_store_check_patch(&response->patch, error);
+    if (status == KEDGE_OK && !is_whole(response)) kedge_store_retrace(store, response);
     if (status == KEDGE_OK)
         status = kedge_store_take_telling_turn(store, apply_work, &asked, changes, error);
     if (status == KEDGE_OK) *result = asked.result;

@@ -29,12 +29,18 @@ void kedge_store_stamp_footprints(kedge_store *store, const kedge_cache_meta *co
     store->footprints_known = store->footprints_sound;
 }
 
+bool kedge_rerun_same_canonical(const kedge_cache_meta *a, const kedge_cache_meta *b)
+{
+    return a->version == b->version && a->lmid == b->lmid && strcmp(a->client, b->client) == 0 &&
+           strcmp(a->lineage, b->lineage) == 0;
+}
+
 bool kedge_store_has_footprints(const kedge_store *store, const kedge_cache_meta *cache)
 {
     const kedge_cache_meta *of = &store->footprints_of;
-    return store->footprints_known && of->version == cache->version && of->lmid == cache->lmid &&
-           of->revision == cache->revision && of->reflected_sequence == cache->reflected_sequence &&
-           strcmp(of->client, cache->client) == 0 && strcmp(of->lineage, cache->lineage) == 0;
+    return store->footprints_known && of->revision == cache->revision &&
+           of->reflected_sequence == cache->reflected_sequence &&
+           kedge_rerun_same_canonical(of, cache);
 }
 
 /* From here until they are stamped, the footprints are of no cache. */
@@ -64,16 +70,7 @@ static kedge_status run_row(kedge_store *store, kedge_tx *tx, const kedge_pendin
 
 /* ---- all of them ---- */
 
-typedef struct replay {
-    kedge_overlay *prediction;
-    kedge_overlay_view view; /* the prediction over the canonical state */
-    kedge_overlay *written;  /* by the mutation that runs */
-    kedge_recording recording;
-    kedge_tx *tx;
-    const char *client;
-} replay;
-
-static kedge_status add_written(replay *work, kedge_error *error)
+static kedge_status add_written(kedge_rerun *work, kedge_error *error)
 {
     kedge_overlay_entry entry, at;
     kedge_status status = KEDGE_OK;
@@ -88,32 +85,40 @@ static kedge_status add_written(replay *work, kedge_error *error)
     return status;
 }
 
-static void record(kedge_store *store, replay *work, const kedge_pending *row)
+/* Footprints tell neither which rows of other clients are covered, nor which withheld ones are not
+ * predicted. */
+static void record(kedge_rerun *work, const kedge_pending *row)
 {
-    if (!store->footprints_sound || store->cache.rehearsing) return;
-    store->footprints_sound =
-        row->covered_version == 0 && kedge_bytes_equal_text(row->client, work->client) &&
-        kedge_footprints_add(&store->footprints, row->sequence, row->id, &work->recording,
+    if (!work->footprints) return;
+    bool sound =
+        !row->withheld && row->covered_version == 0 &&
+        kedge_bytes_equal_text(row->client, work->client) &&
+        kedge_footprints_add(work->footprints, row->sequence, row->id, &work->recording,
                              work->written, kedge_overlay_reader(&work->view), NULL) == KEDGE_OK;
+    if (!sound) work->footprints = NULL;
 }
 
-static kedge_status replay_row(kedge_store *store, replay *work, const kedge_pending *row,
-                               kedge_error *error)
+kedge_status kedge_rerun_row(kedge_store *store, kedge_rerun *work, const kedge_pending *row,
+                             kedge_error *error)
 {
     kedge_recording_restart(&work->recording);
     kedge_overlay_clear(work->written);
-    kedge_status status = run_row(store, work->tx, row, error);
+    kedge_status status = row->withheld ? KEDGE_OK : run_row(store, work->tx, row, error);
     if (status != KEDGE_OK) return status;
-    record(store, work, row);
+    record(work, row);
     return add_written(work, error);
 }
 
-static kedge_status begin_replay(kedge_store *store, replay *work, kedge_state_reader canonical,
-                                 kedge_error *error)
+kedge_status kedge_rerun_begin(kedge_store *store, kedge_rerun *work, kedge_overlay *prediction,
+                               kedge_state_reader canonical, const char *client,
+                               kedge_footprints *footprints, kedge_error *error)
 {
     const kedge_allocator *allocator = store->allocator;
-    work->view = (kedge_overlay_view){work->prediction, canonical};
-    work->written = kedge_overlay_new(allocator);
+    *work = (kedge_rerun){.prediction = prediction,
+                          .view = {prediction, canonical},
+                          .written = kedge_overlay_new(allocator),
+                          .client = client,
+                          .footprints = footprints};
     if (!work->written) return kedge_fail_no_memory(error);
     kedge_status status = kedge_recording_begin(&work->recording, allocator,
                                                 kedge_overlay_reader(&work->view), error);
@@ -122,28 +127,34 @@ static kedge_status begin_replay(kedge_store *store, replay *work, kedge_state_r
                         kedge_recording_reader(&work->recording), &work->tx, error);
 }
 
+void kedge_rerun_end(kedge_rerun *work)
+{
+    kedge_tx_free(work->tx);
+    kedge_recording_end(&work->recording);
+    kedge_overlay_free(work->written);
+}
+
 kedge_status kedge_replay_pending(kedge_store *store, const kedge_cache_meta *next,
                                   kedge_state_reader canonical, kedge_overlay *prediction,
                                   kedge_error *error)
 {
-    replay work = {.prediction = prediction, .client = next->client};
+    kedge_rerun work;
     sqlite3_stmt *cursor;
     kedge_pending row;
-    kedge_status status = begin_replay(store, &work, canonical, error);
+    bool records = store->footprints_sound && !store->cache.rehearsing;
+    kedge_status status = kedge_rerun_begin(store, &work, prediction, canonical, next->client,
+                                            records ? &store->footprints : NULL, error);
     if (status == KEDGE_OK) status = kedge_outbox_cursor_open(&store->outbox, next, &cursor, error);
     if (status != KEDGE_OK) goto out;
     while ((status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error)) == KEDGE_OK) {
-        if (row.withheld && !store->cache.rehearsing) store->footprints_sound = false;
-        if (!row.withheld) status = replay_row(store, &work, &row, error);
+        status = kedge_rerun_row(store, &work, &row, error);
         if (status != KEDGE_OK) break;
     }
     sqlite3_reset(cursor);
     if (status == KEDGE_DONE) status = KEDGE_OK;
 out:
-    kedge_tx_free(work.tx);
-    kedge_recording_end(&work.recording);
-    kedge_overlay_free(work.written);
-    if (!store->footprints_sound && !store->cache.rehearsing) kedge_store_drop_footprints(store);
+    if (!work.footprints && !store->cache.rehearsing) kedge_store_drop_footprints(store);
+    kedge_rerun_end(&work);
     return status;
 }
 
@@ -213,5 +224,7 @@ void kedge_replay_record(kedge_store *store, const kedge_outbox_meta *outbox,
     store->footprints_sound =
         kedge_footprints_add(&store->footprints, outbox->last_sequence + 1, outbox->highest_id + 1,
                              read, written, kedge_cache_reader(&store->cache), NULL) == KEDGE_OK;
-    if (!store->footprints_sound) kedge_store_drop_footprints(store);
+    if (store->footprints_sound) return;
+    kedge_store_drop_footprints(store);
+    store->untraceable_rows = outbox->pending_rows;
 }

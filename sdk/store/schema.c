@@ -133,34 +133,34 @@ const kedge_schema kedge_outbox_schema = {.application = 0x4b646f31, /* "Kdo1" *
  * they read again what they show. */
 #define CACHE_CHANGE                                                                               \
     "CREATE TABLE change("                                                                         \
-    " number INTEGER PRIMARY KEY, writer {integer}, by {integer}, changes BLOB,"                   \
-    " checksum {integer});"
+    " number INTEGER PRIMARY KEY, writer {int}, by {int}, changes BLOB,"                           \
+    " checksum {int});"
 
 static const kedge_schema_table CACHE_TABLES[] = {
     {"meta", "CREATE TABLE meta("
              " only INTEGER PRIMARY KEY CHECK(only = 1), client {text}, lineage {text},"
-             " version {integer}, lmid {integer}, revision {integer},"
-             " reflected_sequence {integer}, resyncing {integer},"
-             " organization {text}, project {text}, item_rows {integer},"
-             " item_sum {integer}, base_rows {integer}, base_sum {integer},"
-             " checksum {integer});"},
+             " version {int}, lmid {int}, revision {int},"
+             " reflected_sequence {int}, resyncing {int},"
+             " organization {text}, project {text}, item_rows {int},"
+             " item_sum {int}, base_rows {int}, base_sum {int},"
+             " checksum {int});"},
     {"registry",
      "CREATE TABLE registry(only INTEGER PRIMARY KEY CHECK(only = 1), description {text});"},
     {"item", "CREATE TABLE item("
-             " {key}, value {text}, checksum {integer}, {own}, {by_key}"},
-    {"base", "CREATE TABLE base( {key}, value TEXT, checksum {integer}, {by_key}"},
+             " {key}, value {text}, checksum {int}, {own}, {by_key}"},
+    {"base", "CREATE TABLE base( {key}, value TEXT, checksum {int}, {by_key}"},
     {"staging", "CREATE TABLE staging("
-                " only INTEGER PRIMARY KEY CHECK(only = 1), version {integer}, lineage {text},"
-                " lmid {integer}, client {text}, lost {integer},"
-                " complete {integer}, after {text}, item_rows {integer},"
-                " item_sum {integer}, outcome_rows {integer}, outcome_sum {integer},"
-                " checksum {integer});"},
+                " only INTEGER PRIMARY KEY CHECK(only = 1), version {int}, lineage {text},"
+                " lmid {int}, client {text}, lost {int},"
+                " complete {int}, after {text}, item_rows {int},"
+                " item_sum {int}, outcome_rows {int}, outcome_sum {int},"
+                " checksum {int});"},
     {"staged_item", "CREATE TABLE staged_item("
-                    " {key}, value {text}, checksum {integer}, {own}, {by_key}"},
+                    " {key}, value {text}, checksum {int}, {own}, {by_key}"},
     {"staged_outcome", "CREATE TABLE staged_outcome("
-                       " id INTEGER PRIMARY KEY, version {integer}, digest BLOB NOT NULL,"
-                       " decision {integer}, code {text}, message {text},"
-                       " checksum {integer});"},
+                       " id INTEGER PRIMARY KEY, version {int}, digest BLOB NOT NULL,"
+                       " decision {int}, code {text}, message {text},"
+                       " checksum {int});"},
     {"change", CACHE_CHANGE},
 };
 
@@ -196,14 +196,7 @@ static const char *const CACHE_LAYOUT_2[] = {
 static const char *const CACHE_LAYOUT_3[] = {CACHE_CHANGE, NULL};
 
 /* Layout 4 has the columns by which queries check a row. */
-static const char *const CACHE_LAYOUT_4[] = {
-    "{add item} own_collection TEXT AS (collection);"
-    "{add item} own_id TEXT AS (id);"
-    "{add item} own_value TEXT AS (value);"
-    "{add staged_item} own_collection TEXT AS (collection);"
-    "{add staged_item} own_id TEXT AS (id);"
-    "{add staged_item} own_value TEXT AS (value)",
-    NULL};
+static const char *const CACHE_LAYOUT_4[] = {"{add_own item}{add_own staged_item}", NULL};
 
 static const kedge_schema_layout CACHE_LAYOUTS[] = {
     {1, NULL}, {2, CACHE_LAYOUT_2}, {3, CACHE_LAYOUT_3}, {4, CACHE_LAYOUT_4}};

@@ -176,7 +176,8 @@ struct kedge_store {
     int presence_file;
     pthread_mutex_t mutex; /* writers of this process; guards the two connections */
     bool mutex_made;
-    bool locked; /* a write turn is running; guarded by the mutex */
+    pthread_mutex_t queue;   /* held by a thread while it waits for `mutex` */
+    bool queue_made, locked; /* `locked`: a write turn is running; guarded by the mutex */
     void (*refused)(void *context);
     void *refused_context;
     kedge_store_observer observer;
@@ -206,6 +207,7 @@ struct kedge_store {
     kedge_cache_meta footprints_of; /* the cache that was committed with them */
     bool footprints_known;          /* they are of footprints_of */
     bool footprints_sound;          /* they will be of the cache once it is committed */
+    int64_t untraceable_rows;       /* so many were too many for retrace.c; 0: not known */
     /* Of writers, in their turn: what the last edit has committed to both files, which it then
      * marked. */
     kedge_outbox_meta edited_outbox;
@@ -234,6 +236,7 @@ bool kedge_store_locks_borrow(kedge_store *store);
 void kedge_store_locks_close(kedge_store *store);
 kedge_status kedge_store_lock(kedge_store *store, kedge_error *error);
 void kedge_store_unlock(kedge_store *store);
+void kedge_store_give_way(kedge_store *store); /* whoever waits for a turn gets the next one */
 /* Marks this store as present; `*alone` tells whether no other one is. Under the lock. */
 kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *error);
 
@@ -346,9 +349,13 @@ kedge_status kedge_outbox_meta_make(kedge_store_db *db, const kedge_outbox_meta 
 kedge_status kedge_outbox_meta_heal(kedge_store_db *db, kedge_error *error);
 
 /* ---- outbox.c, outbox_settle.c: the rows of `pending`, inside the caller's transaction ---- */
-/* Opens a cursor over `pending` in order of sequence, without the rows that the cache covers. */
+/* Opens a cursor over `pending` in order of sequence, without the rows that the cache covers; or
+ * over those behind a sequence. */
 kedge_status kedge_outbox_cursor_open(kedge_store_db *db, const kedge_cache_meta *cache,
                                       sqlite3_stmt **cursor, kedge_error *error);
+kedge_status kedge_outbox_cursor_open_behind(kedge_store_db *db, const kedge_cache_meta *cache,
+                                             int64_t sequence, sqlite3_stmt **cursor,
+                                             kedge_error *error);
 kedge_status kedge_outbox_cursor_next(kedge_store_db *db, sqlite3_stmt *cursor, kedge_pending *row,
                                       kedge_error *error);
 kedge_status kedge_outbox_find(kedge_store_db *db, int64_t sequence, kedge_pending *row,

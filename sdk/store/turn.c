@@ -14,10 +14,13 @@
 #include "common/error.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+#define GIVE_WAY_MS 1
 
 /* ---- the lock files ---- */
 
@@ -75,9 +78,28 @@ void kedge_store_locks_close(kedge_store *store)
     store->lock_file = store->presence_file = -1;
 }
 
+/* A mutex goes to any thread that asks when it is free, so a thread that takes turn after turn
+ * could keep the others out. `queue` is held by one that waits. */
+static void wait_for_mutex(kedge_store *store)
+{
+    pthread_mutex_lock(&store->queue);
+    pthread_mutex_lock(&store->mutex);
+    pthread_mutex_unlock(&store->queue);
+}
+
+/* Nothing tells whether another process waits for the lock file. One that does is woken when the
+ * file is unlocked, and must then be the first to lock it. */
+void kedge_store_give_way(kedge_store *store)
+{
+    wait_for_mutex(store);
+    bool in_company = store->in_company;
+    pthread_mutex_unlock(&store->mutex);
+    if (in_company) poll(NULL, 0, GIVE_WAY_MS);
+}
+
 kedge_status kedge_store_lock(kedge_store *store, kedge_error *error)
 {
-    pthread_mutex_lock(&store->mutex);
+    if (pthread_mutex_trylock(&store->mutex) != 0) wait_for_mutex(store);
     KEDGE_ASSERT(!store->locked && store->lock_file >= 0);
     store->locked = flock_file(store->lock_file, LOCK_EX);
     if (store->locked) return KEDGE_OK;
