@@ -162,30 +162,41 @@ kedge_status kedge_gzip_stream_write(kedge_gzip_stream *stream, kedge_bytes plai
     return kedge_buffer_status(out, error);
 }
 
+/* Small inputs are many. Their first part has room for a text that was made four times shorter. */
+static size_t first_part(size_t compressed)
+{
+    size_t guess = compressed < OUTPUT_PART ? 4 * compressed + LOOKAHEAD : OUTPUT_PART;
+    return guess < OUTPUT_PART ? guess : OUTPUT_PART;
+}
+
 /* Until the end of the stream, or `size_max` bytes and one more that did not
- * fit: Z_BUF_ERROR then. */
+ * fit: Z_BUF_ERROR then. With Z_FINISH zlib makes no window for what fits into the first part, and
+ * answers Z_BUF_ERROR when the room or the input of a call is used up. */
 static int inflate_all(z_stream *stream, kedge_bytes *compressed, size_t size_max,
                        kedge_buffer *out)
 {
     size_t room_left = size_max;
-    int result = Z_OK;
-    while (result == Z_OK) {
+    size_t part = first_part(compressed->size);
+    int result = Z_BUF_ERROR;
+    while (result == Z_BUF_ERROR) {
         Bytef one_too_many;
-        size_t part = room_left < OUTPUT_PART ? room_left : OUTPUT_PART;
+        if (part > room_left) part = room_left;
         char *room = kedge_buffer_reserve(out, part);
         if (room == NULL) return Z_MEM_ERROR;
         feed(stream, compressed);
         stream->next_out = part == 0 ? &one_too_many : (Bytef *)room;
         stream->avail_out = part == 0 ? 1 : (uInt)part;
-        result = inflate(stream, Z_NO_FLUSH);
+        result = inflate(stream, Z_FINISH);
         if (part == 0 && stream->avail_out == 0) return Z_BUF_ERROR;
         if (part > 0) {
             size_t written = part - stream->avail_out;
             out->size += written;
             room_left -= written;
         }
-        /* No progress because the input has ended: cut short. */
-        if (result == Z_BUF_ERROR) return Z_DATA_ERROR;
+        /* There was room, and the input has ended: cut short. */
+        if (result == Z_BUF_ERROR && stream->avail_out > 0 && compressed->size == 0)
+            return Z_DATA_ERROR;
+        part = OUTPUT_PART;
     }
     return result;
 }
