@@ -164,7 +164,7 @@ static kedge_status go_on(kedge_store *store, retrace *work, bool edited)
         status = kedge_cache_load_base(&store->cache, &work->cache.bases, work->base, NULL);
     }
     if (status == KEDGE_OK) status = run_some(store, work);
-    if (work->begun && !work->replay.footprints) {
+    if (!work->replay.footprints) {
         store->untraceable_rows = work->outbox.pending_rows;
         return KEDGE_OK;
     }
