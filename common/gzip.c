@@ -162,7 +162,7 @@ kedge_status kedge_gzip_stream_write(kedge_gzip_stream *stream, kedge_bytes plai
     return kedge_buffer_status(out, error);
 }
 
-/* Small inputs are many. Their first part has room for a text that was made four times shorter. */
+/* Most inputs are small. Their first part has room for a text that was made four times shorter. */
 static size_t first_part(size_t compressed)
 {
     size_t guess = compressed < OUTPUT_PART ? 4 * compressed + LOOKAHEAD : OUTPUT_PART;

@@ -77,7 +77,7 @@ static kedge_status fail_damaged(const kedge_fold_base *base, kedge_error *error
                       base->log->name.data);
 }
 
-/* Why a read has failed that copies into the arena. */
+/* The error of a read that copies into the arena: no memory, or damage. */
 static kedge_status fail_read(const kedge_fold_base *base, const kedge_arena *arena,
                               kedge_error *error)
 {

@@ -16,7 +16,7 @@ static kedge_status fail(const kedge_log *log, int64_t segment, const char *what
                              what);
 }
 
-/* Why a read has failed that copies into the arena. */
+/* The error of a read that copies into the arena: no memory, or damage. */
 static kedge_status fail_read(const kedge_log *log, int64_t segment, const kedge_arena *arena,
                               const char *what, kedge_error *error)
 {

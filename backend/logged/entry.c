@@ -96,7 +96,7 @@ void kedge_logged_entry_write(const kedge_version *version, kedge_buffer *out)
 
 /* ---- reading ---- */
 
-/* Why a read has failed that copies into the arena. */
+/* The error of a read that copies into the arena: no memory, or damage. */
 static kedge_status damaged(const kedge_log *log, const kedge_log_entry *entry,
                             const kedge_arena *arena, const char *what, kedge_error *error)
 {

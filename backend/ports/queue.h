@@ -83,9 +83,9 @@ typedef struct kedge_queue_vtable {
     kedge_status (*done)(void *self, const char *receipt, kedge_error *error);
     /* must. Up to `count` (1 to 100) dead letters, oldest first, which stay; their receipts are for
      * redrive. `more` is true when there may be others. SQS shows the
-     * KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP oldest of a group, to one caller at a time, and how many
-     * there are it may tell a minute late: of what died so lately `more` need not tell. Letters
-     * that nobody of Kedge sent are not shown. */
+     * KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP oldest of a group, to one caller at a time. Its count may
+     * be a minute old, so `more` may miss letters that died in the last minute. Letters that nobody
+     * of Kedge sent are not shown. */
     kedge_status (*dead_letters)(void *self, uint32_t count, kedge_queue_batch *batch,
                                  kedge_error *error);
     /* must. Puts one dead letter back at the end of its group, as if it was never received.

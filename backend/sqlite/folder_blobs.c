@@ -16,7 +16,7 @@
 /* Links the finished file to its name unless the name is taken; 0 or a system error. Tags without a
  * blob are what a crash left; those of this blob come first, so that it is never there without.
  * `tags` is the name of a finished file, or empty. The mutex keeps threads apart and not processes:
- * who puts a blob with a tag makes its key up, so that no other process puts one under it. */
+ * the key of a blob with a tag is random, so no other process puts one under it. */
 static int link_if_absent(kedge_folder *folder, const char *temporary, const char *tags,
                           const char *path)
 {

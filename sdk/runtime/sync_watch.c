@@ -64,9 +64,10 @@ static bool was_told(const kedge_sync_watch *watch, int64_t sequence)
            bsearch(&sequence, watch->told, watch->told_count, sizeof *watch->told, compare) != NULL;
 }
 
-/* The list has a client-only edit that was made again under the sequence of its first attempt, at
- * the place of its last one. Returns how many are left when each is there once. */
-static size_t sort(int64_t *sequences, size_t count)
+/* was_told needs ascending sequences. The list has a client-only edit that was made again under the
+ * sequence of its first attempt, at the place of its last one. Returns how many are left when each
+ * is there once. */
+static size_t sort_once(int64_t *sequences, size_t count)
 {
     size_t kept = 0;
     if (count > 0) qsort(sequences, count, sizeof *sequences, compare);
@@ -96,7 +97,7 @@ static bool tell_list(kedge_sync_watch *watch, kedge_mutation_list *list)
     }
     kedge_release(watch->due.allocator, watch->told);
     watch->told = (int64_t *)(void *)sequences.data;
-    watch->told_count = sort(watch->told, sequences.size / sizeof(int64_t));
+    watch->told_count = sort_once(watch->told, sequences.size / sizeof(int64_t));
     return status == KEDGE_DONE;
 }
 

@@ -290,7 +290,7 @@ static kedge_status load_row(kedge_store_db *db, sqlite3_stmt *cursor, kedge_row
 kedge_status kedge_cache_load_base(kedge_store_db *db, const kedge_row_total *bases,
                                    kedge_overlay *base, kedge_error *error)
 {
-    static const char *const sql = "{all} FROM base";
+    static const char *const sql = "{select_all} FROM base";
     sqlite3_stmt *cursor;
     kedge_row_total seen = {0};
     kedge_status status = kedge_store_db_take(db, sql, &cursor, error);

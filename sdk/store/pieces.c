@@ -110,15 +110,24 @@ static const char CACHE_PIECES[] =
     "int=INTEGER NOT NULL\n"
     "text=TEXT NOT NULL\n"
     "key=collection {text}, id {text}\n"
-    "by_key=PRIMARY KEY(collection, id)) WITHOUT ROWID;\n"
+    "by_key=PRIMARY KEY(collection, id)\n"
     /* The same values under other names, which take no space on the disk: for the check of a row in
      * the views of queries. SQLite puts the constant of `id = 'a'` in place of `id` in all
      * conditions, and would check every row as if it were that one. */
     "own=own_collection TEXT AS (collection), own_id TEXT AS (id), own_value TEXT AS (value)\n"
+    /* Each row of a view is checked by this condition, over columns that the app's conditions
+     * cannot name. `likelihood` tells SQLite that it is always true, so that it does not change the
+     * query plan. It comes before the conditions of the app's SQL, so that a damaged value cannot
+     * hide its row. */
+    "sound=likelihood(kedge_sound(own_collection, own_id, own_value, checksum), 1.0)\n"
+    /* The view of all items. The table-valued functions are used once here, because making them for
+     * the first time looks to the authorizer like the making of a table. */
+    "items=CREATE TEMP VIEW IF NOT EXISTS kedge_items AS SELECT collection, id, value FROM @"
+    " WHERE collection <> '' AND {sound};SELECT 0 FROM json_each('[]'), json_tree('[]')\n"
     "add_own={add @} own_collection TEXT AS (collection);{add @} own_id TEXT AS (id);"
     "{add @} own_value TEXT AS (value);\n"
-    "all=SELECT collection, id, value, checksum\n"
-    "shown={all}, own_collection, own_id, own_value\n"
+    "select_all=SELECT collection, id, value, checksum\n"
+    "shown={select_all}, own_collection, own_id, own_value\n"
 
     /* ---- the rows of the cache ---- */
     "rows=SELECT id, value, checksum FROM @ WHERE collection = ?1\n"

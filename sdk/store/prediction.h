@@ -77,8 +77,8 @@ kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next
 void kedge_replay_record(kedge_store *store, const kedge_outbox_meta *outbox,
                          const kedge_cache_meta *cache, const kedge_recording *read,
                          const kedge_overlay *written);
-/* The footprints count only for the cache that was committed with them: call this after the
- * commit. */
+/* The footprints count only for the cache with this meta row. Of one that is being written call
+ * this after the commit. */
 void kedge_store_stamp_footprints(kedge_store *store, const kedge_cache_meta *committed);
 bool kedge_store_has_footprints(const kedge_store *store, const kedge_cache_meta *cache);
 void kedge_store_drop_footprints(kedge_store *store);
@@ -86,9 +86,11 @@ void kedge_store_drop_footprints(kedge_store *store);
 void kedge_store_restart_footprints(kedge_store *store);
 
 /* ---- retrace.c ---- */
-/* A turn ends after so many mutations, and so many whose writes are compared, or after so long. */
-#define KEDGE_RETRACE_ROWS 256
-#define KEDGE_RETRACE_MS   5
+/* A turn ends after so many mutations, and so many whose writes are compared, or after so long. It
+ * is given up when so many turns came behind edits, each of which costs a read of `base`. */
+#define KEDGE_RETRACE_ROWS  256
+#define KEDGE_RETRACE_MS    5
+#define KEDGE_RETRACE_LOADS 64
 /* Before the turn that applies a pull of changes, and in turns of its own: makes footprints of what
  * is pending, where there are none. After a failure there are none. */
 void kedge_store_retrace(kedge_store *store, const kedge_wire_pull_response *pull);

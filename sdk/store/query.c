@@ -24,19 +24,6 @@ struct kedge_query {
     bool ended;
 };
 
-/* Each row of a view is checked by this condition, over columns that the app's conditions cannot
- * name (schema.c says why). `likelihood` tells SQLite that it is always true, so that it does not
- * change the query plan. It comes before the conditions of the app's SQL, so that a damaged value
- * cannot hide its row. */
-#define ROW_IS_SOUND " likelihood(kedge_sound(own_collection, own_id, own_value, checksum), 1.0)"
-
-/* The table-valued functions are used once here, because making them for the first time looks to
- * the authorizer like the making of a table. */
-#define ALL_ITEMS(source)                                                                          \
-    "CREATE TEMP VIEW IF NOT EXISTS kedge_items AS SELECT collection, id, value FROM " source      \
-    " WHERE collection <> '' AND" ROW_IS_SOUND ";"                                                 \
-    "SELECT 0 FROM json_each('[]'), json_tree('[]')"
-
 /* What the views read: the table, or with a shadow (shadow.c) its view. That one has a second name,
  * since a collection, too, may be named `item`. */
 #define TABLE  "main.item"
@@ -51,7 +38,7 @@ static kedge_status make_view(kedge_query *query, kedge_bytes collection, kedge_
     /* Names that SQLite reserves. */
     if (sqlite3_strnicmp(name, "sqlite_", 7) == 0) return KEDGE_OK;
     char *sql = sqlite3_mprintf("CREATE TEMP VIEW IF NOT EXISTS \"%w\" AS SELECT id, value FROM"
-                                " %s WHERE collection = %Q AND" ROW_IS_SOUND,
+                                " %s WHERE collection = %Q AND {sound}",
                                 name, query->reader->shadowed ? SHADOW : TABLE, name);
     if (!sql) return kedge_fail_no_memory(error);
     kedge_status status = kedge_store_db_execute(&query->reader->cache, sql, error);
@@ -97,8 +84,11 @@ static kedge_status make_views(kedge_query *query, kedge_error *error)
     char name[KEDGE_LIMIT_NAME_BYTES + 1] = "";
     name_list seen;
     seen.count = 0;
-    kedge_status status = kedge_store_db_execute(
-        db, shadowed ? "DROP VIEW temp.item;" ALL_ITEMS(SHADOW) : ALL_ITEMS(TABLE), error);
+    kedge_status status = kedge_store_db_execute(db,
+                                                 shadowed ? "DROP VIEW temp.item;"
+                                                            "{items " SHADOW "}"
+                                                          : "{items " TABLE "}",
+                                                 error);
     for (int i = 0; i < KEDGE_LIMIT_COLLECTIONS && status == KEDGE_OK; i++) {
         sqlite3_stmt *next;
         status = kedge_store_db_find(db, shadowed ? shadow : table, &next, error, "c", name);

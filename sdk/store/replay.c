@@ -1,6 +1,5 @@
 /* Runs pending mutations: all of them, or once more those whose footprints meet a change. Both
- * record the footprints, which hold for the cache that was committed last
- * (kedge_store_has_footprints). */
+ * record the footprints, which hold for one state of the cache (kedge_store_has_footprints). */
 #include "sdk/store/client_only.h"
 #include "sdk/store/prediction.h"
 

@@ -7,8 +7,9 @@
  *
  *   run       the pending mutations, in their order, on the canonical state of now. What they write
  *             stays in memory. An edit that came in between runs behind all others
- *   compare   what they have written with what is shown. Where these differ, as in an app whose
- *             mutator does otherwise now, there can be no footprints
+ *   compare   what they have written with what is shown, and whether they have written all that
+ *             is predicted. Where these differ, as in an app whose mutator does otherwise now,
+ *             there can be no footprints
  *   keep      the footprints are those of the store, for the cache as it is in this turn
  *
  * Nothing is written. When there can be no footprints, the pull runs all in its turn. */
@@ -31,7 +32,8 @@ typedef struct retrace {
     int64_t through;  /* the sequence of the last mutation that ran */
     int64_t compared; /* and of the last one whose writes were compared */
     int left;         /* how many may still run, or be compared, in this turn */
-    int64_t began_ms;
+    int64_t began_ms; /* the turn, by the monotonic clock */
+    int loads;        /* how often `base` may still be read: all of it, behind an edit */
 } retrace;
 
 static void forget(retrace *work)
@@ -46,14 +48,14 @@ static void forget(retrace *work)
 
 static kedge_status begin(kedge_store *store, retrace *work)
 {
+    kedge_store_drop_footprints(store); /* they are of another cache */
     work->begun = true;
+    work->loads = KEDGE_RETRACE_LOADS;
     work->through = work->compared = INT64_MIN;
     work->base = kedge_overlay_new(store->allocator);
     work->prediction = kedge_overlay_new(store->allocator);
     work->canonical = (kedge_overlay_view){work->base, kedge_cache_reader(&store->cache)};
-    kedge_footprints_init(&work->footprints, store->allocator);
-    work->footprints.bytes_max = store->footprints.bytes_max;
-    work->footprints.value_bytes_max = store->footprints.value_bytes_max;
+    work->footprints = store->footprints; /* none, with the same limits */
     kedge_status status = kedge_rerun_begin(store, &work->replay, work->prediction,
                                             kedge_overlay_reader(&work->canonical),
                                             work->cache.client, &work->footprints, NULL);
@@ -62,18 +64,16 @@ static kedge_status begin(kedge_store *store, retrace *work)
 
 /* ---- a turn ---- */
 
-/* One at least, even when the clock jumps. */
-static bool may_go_on(kedge_store *store, retrace *work)
+static int64_t now_ms(const kedge_store *store)
 {
-    int64_t passed_ms = store->environment->now_ms(store->environment->context) - work->began_ms;
-    bool late = work->left == 0 || passed_ms < 0 || passed_ms >= KEDGE_RETRACE_MS;
-    return work->left-- == KEDGE_RETRACE_ROWS || !late;
+    return store->environment->monotonic_ms(store->environment->context);
 }
 
-static void begin_stage(kedge_store *store, retrace *work)
+/* One at least. */
+static bool may_go_on(const kedge_store *store, retrace *work)
 {
-    work->left = KEDGE_RETRACE_ROWS;
-    work->began_ms = store->environment->now_ms(store->environment->context);
+    bool late = work->left == 0 || now_ms(store) - work->began_ms >= KEDGE_RETRACE_MS;
+    return work->left-- == KEDGE_RETRACE_ROWS || !late;
 }
 
 /* KEDGE_DONE: all have run. */
@@ -83,7 +83,7 @@ static kedge_status run_some(kedge_store *store, retrace *work)
     kedge_pending row;
     kedge_status status =
         kedge_outbox_cursor_open_behind(&store->outbox, &work->cache, work->through, &cursor, NULL);
-    begin_stage(store, work);
+    work->left = KEDGE_RETRACE_ROWS;
     while (status == KEDGE_OK && work->replay.footprints && may_go_on(store, work)) {
         status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, NULL);
         if (status != KEDGE_OK) break;
@@ -112,7 +112,7 @@ static kedge_status compare_some(kedge_store *store, retrace *work, bool *same)
 {
     const kedge_footprint *row;
     kedge_status status = KEDGE_OK;
-    begin_stage(store, work);
+    work->left = KEDGE_RETRACE_ROWS;
     while ((row = kedge_footprints_from(&work->footprints, work->compared + 1))) {
         if (!may_go_on(store, work)) return KEDGE_OK;
         for (size_t i = 0; i < row->key_count && status == KEDGE_OK && *same; i++)
@@ -124,24 +124,39 @@ static kedge_status compare_some(kedge_store *store, retrace *work, bool *same)
     return KEDGE_DONE;
 }
 
+/* `base` has a value under each key that is predicted. One that nothing wrote now is predicted
+ * wrongly. */
+static bool wrote_all(const retrace *work)
+{
+    kedge_overlay_entry key, at, predicted;
+    for (bool more = kedge_overlay_next(work->base, NULL, &key); more;
+         more = kedge_overlay_next(work->base, &at, &key)) {
+        at = key;
+        if (!kedge_overlay_get(work->prediction, key.collection, key.id, &predicted)) return false;
+    }
+    return true;
+}
+
 static void keep(kedge_store *store, retrace *work)
 {
     kedge_store_restart_footprints(store);
+    store->untraceable_rows = 0;
     store->footprints = work->footprints;
     kedge_footprints_init(&work->footprints, store->allocator);
     kedge_store_stamp_footprints(store, &work->cache);
 }
 
-/* Whether the pull is one of changes, for which footprints are of use. What was too much for them
- * is not tried again until it is much less. */
+/* Whether the pull is one of changes, which leaves at least half of the edits pending. What was too
+ * much for footprints is not tried again until it is much less. */
 static bool is_of_use(const kedge_store *store, const kedge_wire_pull_response *pull,
                       const kedge_outbox_meta *outbox, const kedge_cache_meta *cache)
 {
     bool news = pull->version > cache->version || pull->lmid > cache->lmid;
     int64_t most = store->untraceable_rows - store->untraceable_rows / 4;
+    int64_t left = outbox->highest_id - pull->lmid;
     return news && pull->from == cache->version && outbox->pending_rows > 0 &&
-           (most == 0 || outbox->pending_rows < most) && kedge_prediction_fits(outbox, cache) &&
-           !kedge_store_has_footprints(store, cache);
+           left >= outbox->pending_rows - left && (most == 0 || outbox->pending_rows < most) &&
+           kedge_prediction_fits(outbox, cache) && !kedge_store_has_footprints(store, cache);
 }
 
 /* Whether nothing but new edits came since the last turn: each raises both numbers, and what else
@@ -165,11 +180,12 @@ static kedge_status go_on(kedge_store *store, retrace *work, bool edited)
     }
     if (status == KEDGE_OK) status = run_some(store, work);
     if (!work->replay.footprints) {
-        store->untraceable_rows = work->outbox.pending_rows;
+        if (work->footprints.bytes > work->footprints.bytes_max / 2)
+            store->untraceable_rows = work->outbox.pending_rows;
         return KEDGE_OK;
     }
     if (status == KEDGE_DONE) status = compare_some(store, work, &same);
-    if (status == KEDGE_DONE) keep(store, work);
+    if (status == KEDGE_DONE && wrote_all(work)) keep(store, work);
     work->more = status == KEDGE_OK && same;
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
@@ -181,6 +197,7 @@ static kedge_status one_turn(kedge_store *store, void *context, kedge_error *err
     kedge_cache_meta cache;
     (void)error; /* the turn of the pull tells it */
     work->more = false;
+    work->began_ms = now_ms(store);
     /* All rows are read in one transaction: each of its own would take the locks of the file. */
     kedge_status status = kedge_store_db_execute(&store->outbox, "BEGIN", NULL);
     if (status == KEDGE_OK) status = kedge_store_db_execute(&store->cache, "BEGIN", NULL);
@@ -190,6 +207,7 @@ static kedge_status one_turn(kedge_store *store, void *context, kedge_error *err
         (work->begun && !can_resume(work, &outbox, &cache)))
         return status;
     bool edited = !work->begun || outbox.last_sequence != work->outbox.last_sequence;
+    if (work->begun && edited && work->loads-- == 0) return KEDGE_OK;
     work->outbox = outbox;
     work->cache = cache;
     status = go_on(store, work, edited);

@@ -147,8 +147,8 @@ static const kedge_schema_table CACHE_TABLES[] = {
     {"registry",
      "CREATE TABLE registry(only INTEGER PRIMARY KEY CHECK(only = 1), description {text});"},
     {"item", "CREATE TABLE item("
-             " {key}, value {text}, checksum {int}, {own}, {by_key}"},
-    {"base", "CREATE TABLE base( {key}, value TEXT, checksum {int}, {by_key}"},
+             " {key}, value {text}, checksum {int}, {own}, {by_key}) WITHOUT ROWID;"},
+    {"base", "CREATE TABLE base( {key}, value TEXT, checksum {int}, {by_key}) WITHOUT ROWID;"},
     {"staging", "CREATE TABLE staging("
                 " only INTEGER PRIMARY KEY CHECK(only = 1), version {int}, lineage {text},"
                 " lmid {int}, client {text}, lost {int},"
@@ -156,7 +156,7 @@ static const kedge_schema_table CACHE_TABLES[] = {
                 " item_sum {int}, outcome_rows {int}, outcome_sum {int},"
                 " checksum {int});"},
     {"staged_item", "CREATE TABLE staged_item("
-                    " {key}, value {text}, checksum {int}, {own}, {by_key}"},
+                    " {key}, value {text}, checksum {int}, {own}, {by_key}) WITHOUT ROWID;"},
     {"staged_outcome", "CREATE TABLE staged_outcome("
                        " id INTEGER PRIMARY KEY, version {int}, digest BLOB NOT NULL,"
                        " decision {int}, code {text}, message {text},"

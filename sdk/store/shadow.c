@@ -188,7 +188,7 @@ static kedge_status make_shadow(kedge_store *store, kedge_error *error)
 static const char *const LAY =
     "PRAGMA query_only=0; BEGIN; SELECT 1 FROM main.meta;"
     "CREATE TEMP TABLE \"kedge shadow\"("
-    " {key}, value TEXT, checksum {int}, {own}, {by_key}"
+    " {key}, value TEXT, checksum {int}, {own}, {by_key}) WITHOUT ROWID;"
     "CREATE TEMP VIEW \"kedge shown\" AS"
     " {shown} FROM main.item WHERE NOT EXISTS("
     "SELECT 1 FROM \"kedge shadow\" AS shadow WHERE shadow.collection = item.collection"

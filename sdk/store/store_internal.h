@@ -204,7 +204,7 @@ struct kedge_store {
     atomic_bool lineage_known;
     /* Of writers, in their turn: what each pending mutation read and wrote (replay.c). */
     kedge_footprints footprints;
-    kedge_cache_meta footprints_of; /* the cache that was committed with them */
+    kedge_cache_meta footprints_of; /* the cache for which they hold */
     bool footprints_known;          /* they are of footprints_of */
     bool footprints_sound;          /* they will be of the cache once it is committed */
     int64_t untraceable_rows;       /* so many were too many for retrace.c; 0: not known */

@@ -78,8 +78,10 @@ void kedge_store_locks_close(kedge_store *store)
     store->lock_file = store->presence_file = -1;
 }
 
-/* A mutex goes to any thread that asks when it is free, so a thread that takes turn after turn
- * could keep the others out. `queue` is held by one that waits. */
+/* A mutex goes to any thread that asks when it is free. So a thread that takes turn after turn
+ * could keep out one that waits, which must be woken first. A thread that waits holds `queue`,
+ * behind which a thread that gives way waits, too. Another one that finds the mutex free may still
+ * come first. */
 static void wait_for_mutex(kedge_store *store)
 {
     pthread_mutex_lock(&store->queue);

@@ -18,9 +18,9 @@
 #define NOTES   64
 
 static pthread_t main_thread;
-static size_t runs;       /* by the thread that pulls */
-static atomic_int others; /* runs by another one */
-static bool otherwise;    /* the mutators do otherwise than before */
+static size_t runs;                                 /* by the thread that pulls */
+static atomic_int others;                           /* runs by another one */
+static enum { AS_BEFORE, MORE, REFUSED } otherwise; /* what the mutators do now */
 
 /* One of the fixture's mutators. */
 static kedge_status counted(kedge_tx *tx, const char *args, size_t size, void *userdata,
@@ -32,8 +32,9 @@ static kedge_status counted(kedge_tx *tx, const char *args, size_t size, void *u
         runs++;
     else
         atomic_fetch_add(&others, 1);
+    if (otherwise == REFUSED) return kedge_tx_reject(tx, "refused", "not any more", error);
     kedge_status status = mutator->function(tx, args, size, mutator->userdata, error);
-    if (status == KEDGE_OK && otherwise && strcmp(mutator->name, "add") == 0)
+    if (status == KEDGE_OK && otherwise == MORE && strcmp(mutator->name, "add") == 0)
         status = mutator->function(tx, twice, sizeof twice - 1, mutator->userdata, error);
     return status;
 }
@@ -50,7 +51,7 @@ static int set_up(void **state)
         mutators[i].function = counted;
         mutators[i].userdata = (void *)&fixture_mutators[i];
     }
-    otherwise = false;
+    otherwise = AS_BEFORE;
     main_thread = pthread_self();
     fixture_begin(&f);
     assert_int_equal(kedge_registry_new(&kedge_allocator_default, mutators, fixture_mutator_count,
@@ -68,7 +69,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     fixture *f = *state;
-    otherwise = false;
+    otherwise = AS_BEFORE;
     fixture_end(f);
     kedge_registry_free(counting);
     return 0;
@@ -151,7 +152,7 @@ static void test_an_edit_that_waits_comes_between_two_turns(void **state)
     pthread_t thread;
     kedge_apply_result result;
     edit_many(f, PENDING);
-    f->environment.now_ms = still;
+    f->environment.monotonic_ms = still;
     drop_footprints(f);
     naive_server_edit(f->server, "add", "{\"id\":\"elsewhere\",\"by\":100}");
     atomic_store(&others, 0);
@@ -228,7 +229,7 @@ static void test_a_mutator_that_does_otherwise_than_before_makes_all_run_in_the_
 {
     fixture *f = *state;
     edit_many(f, 10);
-    otherwise = true;
+    otherwise = MORE;
     fixture_reopen(f);
     naive_server_edit(f->server, "set", "{\"id\":\"elsewhere\",\"value\":1}");
     runs = 0;
@@ -241,6 +242,32 @@ static void test_a_mutator_that_does_otherwise_than_before_makes_all_run_in_the_
     assert_int_equal(runs, 0);
 }
 
+/* Nothing is written under a key that is predicted: no last write to compare. */
+static void test_a_mutator_that_refuses_now_makes_all_run_in_the_pull(void **state)
+{
+    fixture *f = *state;
+    edit_many(f, 10);
+    otherwise = REFUSED;
+    fixture_reopen(f);
+    naive_server_edit(f->server, "set", "{\"id\":\"elsewhere\",\"value\":1}");
+    fixture_pull(f);
+    fixture_expect(f, "n01", NULL);
+    fixture_expect(f, "elsewhere", "1");
+}
+
+static void test_a_pull_that_leaves_few_edits_pending_runs_these_alone(void **state)
+{
+    fixture *f = *state;
+    edit_many(f, 10);
+    fixture_reopen(f);
+    (void)fixture_push(f);
+    fixture_mutate(f, "add", "{\"id\":\"n01\",\"by\":1}");
+    runs = 0;
+    fixture_pull(f);
+    assert_int_equal(runs, 1);
+    fixture_check(f);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -248,6 +275,8 @@ int main(void)
         TEST(test_an_edit_that_waits_comes_between_two_turns),
         TEST(test_the_prediction_is_right_whatever_another_process_does),
         TEST(test_a_mutator_that_does_otherwise_than_before_makes_all_run_in_the_pull),
+        TEST(test_a_mutator_that_refuses_now_makes_all_run_in_the_pull),
+        TEST(test_a_pull_that_leaves_few_edits_pending_runs_these_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
