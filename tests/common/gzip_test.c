@@ -182,6 +182,27 @@ static void test_a_bomb_stops_at_the_limit(void **state)
     kedge_buffer_free(&one);
 }
 
+/* A text that compresses well is larger than the room that is taken first. */
+static void
+test_texts_of_every_size_around_the_first_room_come_back_whole_or_are_refused(void **state)
+{
+    (void)state;
+    static const char zeros[1500];
+    for (size_t size = 1; size < sizeof zeros; size++) {
+        kedge_bytes plain = {zeros, size};
+        kedge_buffer packed = compress(plain);
+        kedge_bytes whole = kedge_buffer_bytes(&packed);
+        kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+        assert_int_equal(kedge_gunzip(whole, size, &out, NULL), KEDGE_OK);
+        assert_true(kedge_bytes_equal(kedge_buffer_bytes(&out), plain));
+        kedge_buffer_free(&out);
+        assert_refused(whole, size - 1, KEDGE_LIMIT_EXCEEDED);
+        for (size_t cut = 1; cut <= 10; cut++)
+            assert_refused((kedge_bytes){whole.data, whole.size - cut}, size, KEDGE_CORRUPT);
+        kedge_buffer_free(&packed);
+    }
+}
+
 static bool pack_and_unpack(const kedge_allocator *allocator, void *context)
 {
     const kedge_bytes *plain = context;
@@ -245,6 +266,8 @@ int main(void)
         cmocka_unit_test(test_whatever_follows_the_stream_is_refused),
         cmocka_unit_test(test_a_changed_byte_or_another_format_is_refused),
         cmocka_unit_test(test_a_bomb_stops_at_the_limit),
+        cmocka_unit_test(
+            test_texts_of_every_size_around_the_first_room_come_back_whole_or_are_refused),
         cmocka_unit_test(test_running_out_of_memory_anywhere_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
