@@ -184,8 +184,10 @@ static int64_t be_rejected(kedge_db *one, kedge_db *two)
     sync_now(two);
     client_put(two, "a", "2");
     sync_now(two);
-    assert_int_equal(kedge_mutate(one, "kedge.patch", patch, sizeof patch - 1, &sequence, NULL),
-                     KEDGE_OK);
+    kedge_error error = {0};
+    kedge_status status =
+        kedge_mutate(one, "kedge.patch", patch, sizeof patch - 1, &sequence, &error);
+    if (status != KEDGE_OK) fail_msg("%s: %s", error.code, error.message);
     assert_int_equal(kedge_set_online(one, true, NULL), KEDGE_OK);
     return sequence;
 }
