@@ -81,11 +81,21 @@ kedge_status kedge_store_check_path(const char *path, const char *vfs, kedge_err
                       longest);
 }
 
+static void note_identity(kedge_store_db *db, const char *path)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0) return;
+    db->device = facts.st_dev;
+    db->inode = facts.st_ino;
+}
+
 kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const char *name, int flags,
                                  const char *vfs, kedge_error *error)
 {
     memset(db, 0, sizeof *db);
     db->name = name;
+    /* If another file takes its place meanwhile, kedge_store_db_is_at shows that. */
+    note_identity(db, path);
     int code = sqlite3_open_v2(path, &db->handle, flags | SQLITE_OPEN_NOMUTEX, vfs);
     if (code == SQLITE_OK) code = add_functions(db->handle);
     if (code != SQLITE_OK) {
@@ -101,11 +111,7 @@ kedge_status kedge_store_db_open(kedge_store_db *db, const char *path, const cha
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     /* The hook replaces SQLite's automatic checkpoints. */
     sqlite3_wal_hook(db->handle, wal_committed, db);
-    struct stat facts;
-    if (stat(path, &facts) == 0) {
-        db->device = facts.st_dev;
-        db->inode = facts.st_ino;
-    }
+    if (db->inode == 0) note_identity(db, path); /* it was made just now */
     sqlite3_stmt *rollback;
     kedge_status status = kedge_store_db_take(db, ROLLBACK, &rollback, error);
     if (status != KEDGE_OK) kedge_store_db_close(db);
@@ -245,10 +251,13 @@ void kedge_store_db_rollback(kedge_store_db *db)
     sqlite3_stmt *statement;
     if (!db->handle) return;
     kedge_store_db_reset(db);
-    if (!kedge_store_db_in_transaction(db)) return;
-    if (kedge_store_db_take(db, ROLLBACK, &statement, NULL) != KEDGE_OK) return;
-    sqlite3_step(statement);
-    sqlite3_reset(statement);
+    /* After a change of the schema SQLite first prepares the statement again, for which there may
+     * be no memory. */
+    for (int tries = 0; tries < 2 && kedge_store_db_in_transaction(db); tries++) {
+        if (kedge_store_db_take(db, ROLLBACK, &statement, NULL) != KEDGE_OK) return;
+        sqlite3_step(statement);
+        sqlite3_reset(statement);
+    }
 }
 
 bool kedge_store_db_version(const kedge_store_db *db, unsigned *version)

@@ -169,7 +169,7 @@ kedge_status kedge_inbox_make_leads(kedge_outbox_healing *heal, kedge_error *err
     static const char *const drop = "DELETE FROM rejected WHERE checksum IS NOT {rejected#} AND "
                                     "sequence IN (SELECT first FROM {leads})";
     static const char *const lead =
-        "INSERT OR IGNORE INTO {sealed rejected} (SELECT first AS sequence, '' AS client, 0 AS id,"
+        "{set_aside} (SELECT first AS sequence, '' AS client, 0 AS id,"
         " '" KEDGE_APPLY_MUTATOR "' AS name, CAST(newest AS TEXT) AS args, ?1 AS timestamp,"
         " {no_origin}, 0 AS version, '" KEDGE_APPLY_CONFLICT "' AS code, '' AS message,"
         " 5 AS state, ?1 AS decided_ms FROM {leads})";

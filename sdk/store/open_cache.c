@@ -36,14 +36,12 @@ static int free_number(const kedge_store *store)
     return KEDGE_STORE_DAMAGED_MAX;
 }
 
-kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error)
+/* The file is renamed before its WAL. SQLite deletes a WAL without its file, but a file without its
+ * WAL would be an older state that looks sound. */
+static kedge_status rename_files(const kedge_store *store, kedge_error *error)
 {
-    /* The file is renamed before its WAL. SQLite deletes a WAL without its file, but a file without
-     * its WAL would be an older state that looks sound. */
     static const char *const suffixes[] = {"", "-wal", "-shm"};
     int number = free_number(store);
-    kedge_store_db_close(&store->cache);
-    store->cache.damaged = false;
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         char from[KEDGE_STORE_PATH_BYTES], to[KEDGE_STORE_PATH_BYTES];
         (void)snprintf(from, sizeof from, "%s%s", store->cache_path, suffixes[i]);
@@ -52,8 +50,18 @@ kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error)
             return kedge_fail(error, KEDGE_IO, "cache-not-set-aside",
                               "the damaged file %s cannot be renamed: %s", from, strerror(errno));
     }
-    if (store->set_aside) store->set_aside(store->set_aside_context);
     return KEDGE_OK;
+}
+
+kedge_status kedge_store_rename_damaged(kedge_store *store, kedge_error *error)
+{
+    kedge_store_db_close(&store->cache);
+    store->cache.damaged = false;
+    pthread_mutex_lock(&store->readers_mutex);
+    kedge_status status = rename_files(store, error);
+    pthread_mutex_unlock(&store->readers_mutex);
+    if (status == KEDGE_OK && store->set_aside) store->set_aside(store->set_aside_context);
+    return status;
 }
 
 void kedge_store_forget_damaged(kedge_store *store)

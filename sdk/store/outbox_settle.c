@@ -62,7 +62,7 @@ kedge_status kedge_outbox_reject(kedge_store *store, int64_t sequence,
                                  const kedge_wire_outcome *outcome, bool again, kedge_error *error)
 {
     static const char *const sql =
-        "INSERT OR IGNORE INTO {sealed rejected} (SELECT {edit}, ?2 AS version, ?3 AS code,"
+        "{set_aside} (SELECT {edit}, ?2 AS version, ?3 AS code,"
         " ?4 AS message, ?6 AS state, ?5 AS decided_ms FROM pending WHERE sequence = ?1)";
     kedge_store_db *db = &store->outbox;
     int state = KEDGE_INBOX_SHOWN;
@@ -136,7 +136,7 @@ static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta 
 {
     static const char *const sql =
         "DELETE FROM rejected WHERE state IN (1, 2, 5) AND (decided_ms < ?1 OR sequence <= ?2)"
-        " AND sequence NOT IN (SELECT sequence FROM pending)"
+        " AND {not_pending}"
         " AND NOT (state = 5 AND (CAST(args AS INTEGER) IN (SELECT sequence FROM pending)"
         " OR EXISTS(SELECT 1 FROM rejected AS newest WHERE newest.sequence ="
         " CAST(rejected.args AS INTEGER) AND newest.state IN (0, 3, 4))))";

@@ -67,7 +67,13 @@ static const char OUTBOX_PIECES[] =
     "by_ordinal=SELECT ordinal, {@}, checksum IS {@#} FROM @ WHERE ordinal > ?1"
     " ORDER BY ordinal LIMIT 1\n"
 
+    /* ---- copies from another table ---- */
+    "set_aside=INSERT OR IGNORE INTO {sealed rejected}\n"
+    "recalled_from=INSERT OR REPLACE INTO {sealed pending} (SELECT *, NULL AS covered_version,"
+    " 0 AS withheld FROM\n"
+
     /* ---- which rows ---- */
+    "not_pending=sequence NOT IN (SELECT sequence FROM pending)\n"
     "between=FROM @ WHERE client = ?1 AND id > ?2 AND id <= ?3\n"
     /* The rule of store.h; ?1 is the cache's client, ?2 its lmid, ?3 its version. */
     "covered=(coalesce(client = ?1 AND id <= ?2, 0) OR coalesce(covered_version <= ?3, 0))\n"

@@ -13,18 +13,41 @@ static void close_reader(kedge_store *store, kedge_store_reader *reader)
     kedge_release(store->allocator, reader);
 }
 
-static kedge_status open_reader(kedge_store *store, kedge_store_reader **reader, kedge_error *error)
+/* A cache that is made anew has no tables at first, and predicts nothing until its revision is
+ * written. */
+static bool is_whole(kedge_store_db *cache)
+{
+    static const char *const sql = "SELECT revision FROM meta";
+    int64_t revision = 0;
+    return kedge_store_db_number(cache, sql, &revision, NULL) == KEDGE_OK && revision >= 0;
+}
+
+/* Under the mutex no thread renames the file before the WAL is open, too. If another process did,
+ * the WAL may be that of another file. */
+static kedge_status open_cache(kedge_store *store, kedge_store_db *cache, bool *whole,
+                               kedge_error *error)
+{
+    pthread_mutex_lock(&store->readers_mutex);
+    kedge_status status = kedge_store_db_open_cache(cache, store->cache_path, SQLITE_OPEN_READWRITE,
+                                                    store->vfs, error);
+    *whole =
+        status == KEDGE_OK && is_whole(cache) && kedge_store_db_is_at(cache, store->cache_path);
+    pthread_mutex_unlock(&store->readers_mutex);
+    return status;
+}
+
+static kedge_status open_reader(kedge_store *store, kedge_store_reader **reader, bool *whole,
+                                kedge_error *error)
 {
     static const char *const only_read = "PRAGMA query_only=1; PRAGMA temp_store=MEMORY";
     kedge_store_reader *made = kedge_allocate(store->allocator, sizeof *made);
+    *whole = false;
     if (!made) return kedge_fail_no_memory(error);
-    int flags = SQLITE_OPEN_READWRITE;
-    kedge_status status =
-        kedge_store_db_open_cache(&made->cache, store->cache_path, flags, store->vfs, error);
+    kedge_status status = open_cache(store, &made->cache, whole, error);
     if (status == KEDGE_OK) status = kedge_store_db_execute(&made->cache, only_read, error);
     if (status == KEDGE_OK)
-        status = kedge_store_db_open(&made->outbox, store->outbox_path, "outbox.db", flags,
-                                     store->vfs, error);
+        status = kedge_store_db_open(&made->outbox, store->outbox_path, "outbox.db",
+                                     SQLITE_OPEN_READWRITE, store->vfs, error);
     if (status == KEDGE_OK) status = kedge_store_db_execute(&made->outbox, only_read, error);
     if (status == KEDGE_OK)
         *reader = made;
@@ -66,7 +89,7 @@ static kedge_status no_work(kedge_store *store, void *context, kedge_error *erro
 
 kedge_status kedge_reader_take(kedge_store *store, kedge_store_reader **reader, kedge_error *error)
 {
-    bool full;
+    bool full, whole;
     kedge_store_reader *idle;
     while ((idle = take_idle(store, &full)) != NULL) {
         if (kedge_store_db_is_at(&idle->cache, store->cache_path)) {
@@ -79,12 +102,14 @@ kedge_status kedge_reader_take(kedge_store *store, kedge_store_reader **reader, 
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-readers",
                           "%d scans, queries and lists are open; at most so many are allowed",
                           KEDGE_LIMIT_READERS);
-    kedge_status status = open_reader(store, reader, error);
-    if (status == KEDGE_IO) {
-        /* Another process may be setting the cache aside: a write turn makes sure that there is
-         * one. */
+    kedge_status status = open_reader(store, reader, &whole, error);
+    if (!whole && (status == KEDGE_OK || status == KEDGE_IO)) {
+        /* Another thread or process may be setting the cache aside, or was killed while it did: a
+         * write turn makes sure that there is one, and the next read makes it predict. */
+        if (status == KEDGE_OK) close_reader(store, *reader);
+        atomic_store(&store->stale, true);
         status = kedge_store_take_turn(store, no_work, NULL, error);
-        if (status == KEDGE_OK) status = open_reader(store, reader, error);
+        if (status == KEDGE_OK) status = open_reader(store, reader, &whole, error);
     }
     if (status != KEDGE_OK) discard(store, NULL);
     return status;

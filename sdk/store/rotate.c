@@ -142,9 +142,7 @@ static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_p
 
 /* A no-op may have replaced an edit that was damaged on the disk, and the tail has this edit: the
  * edit replaces the no-op again. */
-#define RECALL(from)                                                                               \
-    "INSERT OR REPLACE INTO {sealed pending} (SELECT *, NULL AS covered_version, 0 AS withheld "   \
-    "FROM " from ")"
+#define RECALL(from) "{recalled_from} " from ")"
 
 /* The rest of the tail of the old client is then the tail of an earlier client. */
 static kedge_status count_unrecovered(kedge_store *store, rotation *work, kedge_error *error)
@@ -170,13 +168,13 @@ static kedge_status run_tail(kedge_store *store, const rotation *work, const cha
 static kedge_status set_tail_aside(kedge_store *store, kedge_outbox_meta *meta, kedge_error *error)
 {
     static const char *const show =
-        "INSERT OR IGNORE INTO {sealed rejected} (SELECT sequence, '' AS client, 0 AS id,"
+        "{set_aside} (SELECT sequence, '' AS client, 0 AS id,"
         " '' AS name, CASE WHEN json_valid(args) THEN args ELSE 'null' END AS args, 0 AS timestamp,"
         " {no_origin}, 0 AS version, 'damaged' AS code,"
         " 'this edit was damaged on the disk, and the restored server may lack it' AS message,"
         " 3 AS state, ?2 AS decided_ms FROM confirmed"
         " WHERE checksum IS NOT {confirmed#} AND typeof(sequence) = 'integer'"
-        " AND sequence BETWEEN 1 AND ?1 AND sequence NOT IN (SELECT sequence FROM pending))";
+        " AND sequence BETWEEN 1 AND ?1 AND {not_pending})";
     static const char *const forget = "DELETE FROM confirmed WHERE checksum IS NOT {confirmed#}";
     kedge_store_db *db = &store->outbox;
     kedge_status status =
@@ -239,7 +237,7 @@ static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
 {
     static const char *const steps[] = {
         RECALL("rejected WHERE state IN (0, 4) AND uid IS NOT NULL"
-               " AND sequence NOT IN (SELECT sequence FROM pending)"),
+               " AND {not_pending}"),
         "DELETE FROM rejected WHERE state IN (0, 4) AND sequence IN (SELECT sequence FROM "
         "pending)"};
     static const char *const damaged =

@@ -188,7 +188,7 @@ struct kedge_store {
     bool log_version_known;
     unsigned log_version; /* of the cache, at the end of the last turn */
     bool untold; /* a repair changed what readers see, and no change set has reported it yet */
-    pthread_mutex_t readers_mutex; /* guards the two members below */
+    pthread_mutex_t readers_mutex; /* readers, reader_count, opening and renaming the cache */
     bool readers_mutex_made;
     /* outbox.db has damage that cannot be healed: no edit is acknowledged or sent any more. */
     atomic_bool outbox_refused;
