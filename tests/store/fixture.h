@@ -13,6 +13,7 @@ typedef struct fixture {
     uint64_t seed;
     int64_t now_ms;
     kedge_registry *registry;
+    kedge_registry *watched; /* of fixture_set_up_watched; NULL: the store has `registry` */
     naive_server *server;
     kedge_store *store;
     kedge_store_options options;
@@ -32,6 +33,10 @@ void fixture_end(fixture *f);   /* checks nothing, removes all */
 /* For cmocka: `*state` is a fixture with an open store. */
 int fixture_set_up(void **state);
 int fixture_tear_down(void **state);
+/* The same, but each of the store's mutators is `watch`, whose userdata is the one of
+ * `fixture_mutators` that it stands for; the server's are as they are. A first pull has brought
+ * notes/elsewhere, since nothing can be compared with a snapshot. */
+int fixture_set_up_watched(void **state, kedge_mutator_function watch);
 kedge_status fixture_try_open(fixture *f, const char *path, kedge_store **store);
 void fixture_open(fixture *f);
 void fixture_close(fixture *f);

@@ -39,40 +39,11 @@ static kedge_status counted(kedge_tx *tx, const char *args, size_t size, void *u
     return status;
 }
 
-static kedge_registry *counting;
-
 static int set_up(void **state)
 {
-    static fixture f;
-    static kedge_mutator mutators[16];
-    assert_true(fixture_mutator_count <= 16);
-    for (size_t i = 0; i < fixture_mutator_count; i++) {
-        mutators[i] = fixture_mutators[i];
-        mutators[i].function = counted;
-        mutators[i].userdata = (void *)&fixture_mutators[i];
-    }
     otherwise = AS_BEFORE;
     main_thread = pthread_self();
-    fixture_begin(&f);
-    assert_int_equal(kedge_registry_new(&kedge_allocator_default, mutators, fixture_mutator_count,
-                                        &counting, &f.error),
-                     KEDGE_OK);
-    f.options.registry = counting;
-    fixture_open(&f);
-    /* The first pull brings a snapshot, which nothing can be compared with. */
-    naive_server_edit(f.server, "set", "{\"id\":\"elsewhere\",\"value\":0}");
-    fixture_pull(&f);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    otherwise = AS_BEFORE;
-    fixture_end(f);
-    kedge_registry_free(counting);
-    return 0;
+    return fixture_set_up_watched(state, counted);
 }
 
 static void edit_many(fixture *f, int count)
@@ -270,7 +241,7 @@ static void test_a_pull_that_leaves_few_edits_pending_runs_these_alone(void **st
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_an_edit_that_waits_comes_between_two_turns),
         TEST(test_the_prediction_is_right_whatever_another_process_does),

@@ -13,7 +13,6 @@
 #define PENDING 20
 
 static size_t runs;
-static kedge_registry *counting; /* the store's; the server's mutators are not counted */
 
 /* One of the fixture's mutators, counted. */
 static kedge_status counted(kedge_tx *tx, const char *args, size_t size, void *userdata,
@@ -26,33 +25,7 @@ static kedge_status counted(kedge_tx *tx, const char *args, size_t size, void *u
 
 static int set_up(void **state)
 {
-    static fixture f;
-    static kedge_mutator mutators[16];
-    assert_true(fixture_mutator_count <= 16);
-    for (size_t i = 0; i < fixture_mutator_count; i++) {
-        mutators[i] = fixture_mutators[i];
-        mutators[i].function = counted;
-        mutators[i].userdata = (void *)&fixture_mutators[i];
-    }
-    fixture_begin(&f);
-    assert_int_equal(kedge_registry_new(&kedge_allocator_default, mutators, fixture_mutator_count,
-                                        &counting, &f.error),
-                     KEDGE_OK);
-    f.options.registry = counting;
-    fixture_open(&f);
-    /* The first pull brings a snapshot, which nothing can be compared with. */
-    naive_server_edit(f.server, "set", "{\"id\":\"elsewhere\",\"value\":0}");
-    fixture_pull(&f);
-    *state = &f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture *f = *state;
-    fixture_end(f);
-    kedge_registry_free(counting);
-    return 0;
+    return fixture_set_up_watched(state, counted);
 }
 
 static void edit(fixture *f, int note)
@@ -156,7 +129,7 @@ static void test_where_memory_does_not_suffice_all_run_at_each_pull(void **state
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_a_pull_runs_the_mutations_that_read_something_new),
         TEST(test_after_opening_all_run_once),
