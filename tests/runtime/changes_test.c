@@ -1,9 +1,7 @@
 /* What watches tell through the public API, with a kedge-server: the values before and after, where
  * a change comes from, the edits of another process, and callbacks that free their watch or close
  * their database. */
-#include "tests/runtime/client.h"
-#include "tests/support/files.h"
-#include "tests/support/server_process.h"
+#include "tests/runtime/two_copies.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -18,50 +16,7 @@
 
 #include <cmocka.h>
 
-#define SYNC_MS 120000
-
 extern char **environ;
-
-static const char *server_program;
-
-typedef struct world {
-    char folder[CLIENT_PATH_SIZE];
-    char data[FILES_PATH_BYTES];
-    server_process server;
-    kedge_db *here;  /* it is watched */
-    kedge_db *there; /* another copy */
-} world;
-
-static kedge_db *open_copy(world *at, const char *name)
-{
-    char path[CLIENT_PATH_SIZE + 16];
-    snprintf(path, sizeof path, "%s/%s", at->folder, name);
-    kedge_options options = client_options(path, at->server.url);
-    options.offline = true;
-    return client_open(&options);
-}
-
-static int open_world(void **state)
-{
-    static world at;
-    *state = &at;
-    client_make_folder(at.folder);
-    files_path(at.data, at.folder, "server");
-    server_process_start_with(&at.server, server_program, at.data, NULL);
-    at.here = open_copy(&at, "here");
-    at.there = open_copy(&at, "there");
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    world *at = *state;
-    kedge_close(at->here);
-    kedge_close(at->there);
-    server_process_stop(&at->server);
-    client_remove_folder(at->folder);
-    return 0;
-}
 
 /* What was told: "local a 1>2;" a change; "*;" where they are not listed. */
 typedef struct ear {
@@ -132,14 +87,6 @@ static void expect_heard(ear *to, const char *text)
     }
 }
 
-static void sync_copy(kedge_db *db)
-{
-    kedge_error error = {0};
-    assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK);
-    if (kedge_sync(db, SYNC_MS, &error) != KEDGE_OK) fail_msg("%s", error.message);
-    assert_int_equal(kedge_set_online(db, false, NULL), KEDGE_OK);
-}
-
 static void delete_note(kedge_db *db, const char *id)
 {
     char args[128];
@@ -149,7 +96,7 @@ static void delete_note(kedge_db *db, const char *id)
 
 static void test_a_change_has_its_values_and_says_where_it_comes_from(void **state)
 {
-    world *at = *state;
+    two_copies *at = *state;
     ear to = {0};
     watch(at->here, &to);
     client_put(at->here, "a", "1");
@@ -157,14 +104,14 @@ static void test_a_change_has_its_values_and_says_where_it_comes_from(void **sta
     int64_t cancelled = client_put(at->here, "c", "3");
     assert_int_equal(kedge_cancel(at->here, cancelled, NULL), KEDGE_OK);
     expect_heard(&to, "local a none>1;local a 1>{\"b\":[2]};local c none>3;local c 3>none;");
-    sync_copy(at->here);
+    two_copies_sync(at->here);
     /* What was predicted is what the server decided: nothing changed. */
-    sync_copy(at->there);
+    two_copies_sync(at->there);
     client_put(at->there, "a", "4");
     client_put(at->there, "d", "5");
-    sync_copy(at->there);
+    two_copies_sync(at->there);
     to.text[0] = '\0';
-    sync_copy(at->here);
+    two_copies_sync(at->here);
     expect_heard(&to, "pulled a {\"b\":[2]}>4;pulled d none>5;");
     to.text[0] = '\0';
     delete_note(at->here, "d");
@@ -175,15 +122,15 @@ static void test_a_change_has_its_values_and_says_where_it_comes_from(void **sta
 
 static void test_a_pull_below_pending_edits_tells_what_is_seen(void **state)
 {
-    world *at = *state;
+    two_copies *at = *state;
     ear to = {0};
     client_put(at->there, "a", "1");
     client_put(at->there, "b", "1");
-    sync_copy(at->there);
+    two_copies_sync(at->there);
     client_put(at->here, "a", "2");
     watch(at->here, &to);
     /* The edit of "a" comes after the server's and hides it. */
-    sync_copy(at->here);
+    two_copies_sync(at->here);
     expect_heard(&to, "pulled b none>1;");
     assert_string_equal(client_get(at->here, "a"), "2");
     kedge_watch_free(to.token);
@@ -191,7 +138,7 @@ static void test_a_pull_below_pending_edits_tells_what_is_seen(void **state)
 
 static void test_a_watch_may_be_freed_in_its_own_callback(void **state)
 {
-    world *at = *state;
+    two_copies *at = *state;
     ear to = {.free_it = true};
     watch(at->here, &to);
     client_put(at->here, "a", "1");
@@ -208,7 +155,7 @@ static void test_a_watch_may_be_freed_in_its_own_callback(void **state)
 
 static void test_a_database_cannot_be_closed_in_a_callback(void **state)
 {
-    world *at = *state;
+    two_copies *at = *state;
     ear to = {.db = at->here};
     watch(at->here, &to);
     client_put(at->here, "a", "1");
@@ -237,7 +184,7 @@ static int be_the_other(const char *path)
     return kedge_close(db) == KEDGE_OK ? 0 : 2;
 }
 
-static pid_t spawn_other(const world *at)
+static pid_t spawn_other(const two_copies *at)
 {
     pid_t child;
     char program[] = "/proc/self/exe";
@@ -284,7 +231,7 @@ static int told(chain *of)
 
 static void test_edits_of_two_processes_are_told_in_one_order_with_their_values(void **state)
 {
-    world *at = *state;
+    two_copies *at = *state;
     chain to = {0};
     char value[32];
     int result = 0;
@@ -344,7 +291,7 @@ static void work_once(desk *at)
 
 static void test_the_same_holds_on_the_thread_of_a_dispatcher(void **state)
 {
-    world *at = *state;
+    two_copies *at = *state;
     desk here = {0};
     char path[CLIENT_PATH_SIZE + 16];
     pthread_mutex_init(&here.lock, NULL);
@@ -367,8 +314,8 @@ int main(int argc, char **argv)
 {
     if (argc == 3) return be_the_other(argv[1]);
     if (argc != 2) return 2;
-    server_program = argv[1];
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
+    two_copies_server = argv[1];
+#define TEST(name) cmocka_unit_test_setup_teardown(name, two_copies_open, two_copies_close)
     const struct CMUnitTest tests[] = {
         TEST(test_a_change_has_its_values_and_says_where_it_comes_from),
         TEST(test_a_pull_below_pending_edits_tells_what_is_seen),

@@ -1,8 +1,6 @@
 /* The example of docs/how-to/handle-rejected-edits.md, with a kedge-server: edits of what another
  * copy has deleted or replaced are counted, made again and dismissed. */
-#include "tests/runtime/client.h"
-#include "tests/support/files.h"
-#include "tests/support/server_process.h"
+#include "tests/runtime/two_copies.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +10,6 @@
 
 #include <cmocka.h>
 
-#define SYNC_MS     120000
 #define REASONS_MAX 16
 
 typedef struct reason {
@@ -23,55 +20,6 @@ typedef struct reason {
 kedge_status count_rejected(kedge_db *db, reason reasons[REASONS_MAX], size_t *count,
                             kedge_error *error);
 kedge_status answer_rejected(kedge_db *db, const char *code, bool again, kedge_error *error);
-
-static const char *server_program;
-
-typedef struct world {
-    char folder[CLIENT_PATH_SIZE];
-    char data[FILES_PATH_BYTES];
-    server_process server;
-    kedge_db *here;
-    kedge_db *there; /* another copy */
-} world;
-
-static kedge_db *open_copy(world *at, const char *name)
-{
-    char path[CLIENT_PATH_SIZE + 16];
-    snprintf(path, sizeof path, "%s/%s", at->folder, name);
-    kedge_options options = client_options(path, at->server.url);
-    options.offline = true;
-    return client_open(&options);
-}
-
-static int open_world(void **state)
-{
-    static world at;
-    *state = &at;
-    client_make_folder(at.folder);
-    files_path(at.data, at.folder, "server");
-    server_process_start_with(&at.server, server_program, at.data, NULL);
-    at.here = open_copy(&at, "here");
-    at.there = open_copy(&at, "there");
-    return 0;
-}
-
-static int close_world(void **state)
-{
-    world *at = *state;
-    kedge_close(at->here);
-    kedge_close(at->there);
-    server_process_stop(&at->server);
-    client_remove_folder(at->folder);
-    return 0;
-}
-
-static void sync_copy(kedge_db *db)
-{
-    kedge_error error = {0};
-    assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK);
-    if (kedge_sync(db, SYNC_MS, &error) != KEDGE_OK) fail_msg("%s", error.message);
-    assert_int_equal(kedge_set_online(db, false, NULL), KEDGE_OK);
-}
 
 static void mutate(kedge_db *db, const char *name, const char *args)
 {
@@ -122,27 +70,27 @@ static void answer(kedge_db *db, const char *code, bool again)
 
 /* Three notes of both copies. `there` deletes a and b, and makes a number of c's text; `here` edits
  * all three. */
-static void conflict(world *at)
+static void conflict(two_copies *at)
 {
     static const char *const ids[] = {"a", "b", "c"};
     for (int i = 0; i < 3; i++)
         client_put(at->here, ids[i], "{\"text\":\"old\"}");
-    sync_copy(at->here);
-    sync_copy(at->there);
+    two_copies_sync(at->here);
+    two_copies_sync(at->there);
     delete_note(at->there, "a");
     delete_note(at->there, "b");
     client_put(at->there, "c", "{\"text\":1}");
-    sync_copy(at->there);
+    two_copies_sync(at->there);
     replace_text(at->here, "a");
     replace_text(at->here, "b");
     assert_int_equal(kedge_text_edit(at->here, "notes", "c", 1, "/text", "old", "mine", NULL, NULL),
                      KEDGE_OK);
-    sync_copy(at->here);
+    two_copies_sync(at->here);
 }
 
 static void test_the_example_counts_by_code(void **state)
 {
-    world *at = *state;
+    two_copies *at = *state;
     expect_inbox(at->here, "");
     conflict(at);
     expect_inbox(at->here, "item-not-found 2;text-conflict 1;");
@@ -151,24 +99,24 @@ static void test_the_example_counts_by_code(void **state)
 
 static void test_the_example_makes_edits_again_of_which_the_reason_has_gone(void **state)
 {
-    world *at = *state;
+    two_copies *at = *state;
     conflict(at);
     answer(at->here, "item-not-found", true);
     expect_inbox(at->here, "item-not-found 2;text-conflict 1;"); /* the reason is still there */
     client_put(at->there, "a", "{\"text\":\"theirs\"}");
-    sync_copy(at->there);
-    sync_copy(at->here);
+    two_copies_sync(at->there);
+    two_copies_sync(at->here);
     answer(at->here, "item-not-found", true);
     expect_inbox(at->here, "item-not-found 1;text-conflict 1;");
-    sync_copy(at->here);
-    sync_copy(at->there);
+    two_copies_sync(at->here);
+    two_copies_sync(at->there);
     assert_string_equal(client_get(at->there, "a"), "{\"text\":\"mine\"}");
     expect_inbox(at->here, "item-not-found 1;text-conflict 1;");
 }
 
 static void test_the_example_dismisses_the_edits_of_one_code(void **state)
 {
-    world *at = *state;
+    two_copies *at = *state;
     conflict(at);
     answer(at->here, "item-not-found", false);
     expect_inbox(at->here, "text-conflict 1;");
@@ -181,8 +129,8 @@ static void test_the_example_dismisses_the_edits_of_one_code(void **state)
 int main(int argc, char **argv)
 {
     if (argc != 2) return 2;
-    server_program = argv[1];
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
+    two_copies_server = argv[1];
+#define TEST(name) cmocka_unit_test_setup_teardown(name, two_copies_open, two_copies_close)
     const struct CMUnitTest tests[] = {
         TEST(test_the_example_counts_by_code),
         TEST(test_the_example_makes_edits_again_of_which_the_reason_has_gone),

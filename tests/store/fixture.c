@@ -257,28 +257,6 @@ int fixture_set_up(void **state)
     return 0;
 }
 
-int fixture_set_up_watched(void **state, kedge_mutator_function watch)
-{
-    fixture *f = malloc(sizeof *f);
-    kedge_mutator *mutators = calloc(fixture_mutator_count, sizeof *mutators);
-    for (size_t i = 0; i < fixture_mutator_count; i++) {
-        mutators[i] = fixture_mutators[i];
-        mutators[i].function = watch;
-        mutators[i].userdata = (void *)&fixture_mutators[i];
-    }
-    fixture_begin(f);
-    assert_int_equal(kedge_registry_new(&kedge_allocator_default, mutators, fixture_mutator_count,
-                                        &f->watched, &f->error),
-                     KEDGE_OK);
-    free(mutators);
-    f->options.registry = f->watched;
-    fixture_open(f);
-    naive_server_edit(f->server, "set", "{\"id\":\"elsewhere\",\"value\":0}");
-    fixture_pull(f);
-    *state = f;
-    return 0;
-}
-
 int fixture_tear_down(void **state)
 {
     fixture_end(*state);
