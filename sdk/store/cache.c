@@ -5,7 +5,7 @@
 
 kedge_status kedge_cache_meta_read(kedge_store_db *db, kedge_cache_meta *meta, kedge_error *error)
 {
-    static const char *const sql = "SELECT {position}, {sums}, checksum = {cache_meta#} FROM meta";
+    static const char *const sql = "SELECT {position}, {sums}, {intact cache_meta} FROM meta";
     sqlite3_stmt *row;
     bool sound = false;
     kedge_cache_meta found;
@@ -44,8 +44,7 @@ kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *
 
 kedge_status kedge_staging_read(kedge_store_db *db, kedge_staging *staging, kedge_error *error)
 {
-    static const char *const sql =
-        "SELECT {staged}, {staged_sums}, checksum = {staging#} FROM staging";
+    static const char *const sql = "SELECT {staged}, {staged_sums}, {intact staging} FROM staging";
     sqlite3_stmt *row;
     bool sound = false;
     kedge_staging found = {.version = -1};

@@ -35,15 +35,18 @@ void kedge_change_log_tell_all(kedge_store *store)
 
 /* ---- reading ---- */
 
+/* A turn that did not follow the log may have seen commits that are still to be told. */
 void kedge_change_log_end_turn(kedge_store *store)
 {
-    store->log_version_known = !is_off(store) && store->cache.handle &&
-                               kedge_store_db_version(&store->cache, &store->log_version);
+    if (store->log_followed && store->cache.handle)
+        (void)kedge_store_db_version(&store->cache, &store->log_version);
+    store->log_followed = false;
 }
 
 kedge_status kedge_change_log_begin(kedge_store *store, kedge_error *error)
 {
     if (is_off(store)) return KEDGE_OK;
+    store->log_followed = true;
     if (store->log_writer == 0)
         store->environment->random(store->environment->context, (char *)&store->log_writer,
                                    sizeof store->log_writer);
@@ -85,7 +88,7 @@ static void tell_row(kedge_store *store, sqlite3_stmt *row)
 
 kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error)
 {
-    static const char *const sql = "SELECT number, writer, by, changes, checksum = {change#} FROM "
+    static const char *const sql = "SELECT number, writer, by, changes, {intact change} FROM "
                                    "change WHERE number > ?1 ORDER BY number";
     sqlite3_stmt *rows;
     kedge_status status =
@@ -93,7 +96,8 @@ kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error)
     if (status != KEDGE_OK) return status;
     while ((status = kedge_store_db_step(&store->cache, rows, error)) == KEDGE_OK)
         tell_row(store, rows);
-    return status == KEDGE_DONE ? KEDGE_OK : status;
+    store->log_followed = status == KEDGE_DONE;
+    return store->log_followed ? KEDGE_OK : status;
 }
 
 /* ---- writing ---- */
@@ -117,12 +121,11 @@ static kedge_status insert(kedge_store *store, const kedge_change_set *changes, 
     return kedge_store_db_run(db, statement, error);
 }
 
-/* Since the last turn. */
+/* Since the log was followed. */
 static bool others_wrote(const kedge_store *store)
 {
     unsigned version = 0;
-    return !store->log_version_known || !kedge_store_db_version(&store->cache, &version) ||
-           version != store->log_version;
+    return !kedge_store_db_version(&store->cache, &version) || version != store->log_version;
 }
 
 kedge_status kedge_change_log_write(kedge_store *store, const kedge_change_set *changes,
@@ -136,6 +139,7 @@ kedge_status kedge_change_log_write(kedge_store *store, const kedge_change_set *
     if (is_off(store) || db->rehearsing) return KEDGE_OK;
     kedge_status status = KEDGE_OK;
     if (store->in_company || others_wrote(store)) status = kedge_change_log_follow(store, error);
+    store->log_followed = status == KEDGE_OK;
     bool nothing = changes && !changes->all && changes->count == 0;
     if (status != KEDGE_OK || nothing || !store->in_company) return status;
     status = insert(store, changes, by, error);

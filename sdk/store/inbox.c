@@ -55,7 +55,7 @@ static void copy_call(const kedge_store *store, kedge_bytes row_name, kedge_byte
 kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
                               kedge_buffer *args, kedge_error *error)
 {
-    static const char *const sql = "SELECT name, args, state, checksum = {rejected#} FROM rejected "
+    static const char *const sql = "SELECT name, args, state, {intact rejected} FROM rejected "
                                    "WHERE sequence = ?1 AND state IN (0, 3)";
     sqlite3_stmt *find;
     bool pending;
@@ -121,9 +121,8 @@ kedge_status kedge_inbox_set_remade(kedge_store *store, int64_t row, int64_t fir
 
 kedge_status kedge_inbox_follow(kedge_store_db *db, int64_t *sequence, kedge_error *error)
 {
-    static const char *const sql =
-        "SELECT CAST(args AS INTEGER), checksum = {rejected#} FROM rejected "
-        "WHERE sequence = ?1 AND state = 5";
+    static const char *const sql = "SELECT CAST(args AS INTEGER), {intact rejected} FROM rejected "
+                                   "WHERE sequence = ?1 AND state = 5";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", *sequence);
     if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
@@ -141,7 +140,7 @@ kedge_status kedge_inbox_follow(kedge_store_db *db, int64_t *sequence, kedge_err
 static kedge_status is_shown(kedge_store *store, int64_t sequence, bool *shown, kedge_error *error)
 {
     static const char *const sql =
-        "SELECT state, checksum = {rejected#} FROM rejected WHERE sequence = ?1";
+        "SELECT state, {intact rejected} FROM rejected WHERE sequence = ?1";
     sqlite3_stmt *find;
     bool pending;
     *shown = false;

@@ -19,11 +19,11 @@ struct kedge_mutation_list {
 static const char *const PENDING =
     "SELECT sequence, timestamp, name, args, '', '',"
     " (origin_client IS NOT NULL OR withheld OR client <> ?4 OR id <= ?5),"
-    " checksum = {pending#}, withheld FROM pending WHERE NOT {covered} UNION ALL SELECT sequence, "
+    " {intact pending}, withheld FROM pending WHERE NOT {covered} UNION ALL SELECT sequence, "
     "timestamp, name, args, '', '', 1,"
-    " checksum = {rejected#}, 0 FROM rejected WHERE " KEDGE_INBOX_WAITS " ORDER BY sequence";
+    " {intact rejected}, 0 FROM rejected WHERE " KEDGE_INBOX_WAITS " ORDER BY sequence";
 static const char *const REJECTED =
-    "SELECT sequence, timestamp, name, args, code, message, 1, checksum = {rejected#}, 0 FROM "
+    "SELECT sequence, timestamp, name, args, code, message, 1, {intact rejected}, 0 FROM "
     "rejected WHERE " KEDGE_INBOX_SHOWS " ORDER BY sequence";
 
 static kedge_status prepare(kedge_mutation_list *list, const char *sql, kedge_error *error)

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define ROW            "{pending}, checksum, checksum = {pending#}"
+#define ROW            "{pending}, checksum, {intact pending}"
 #define COVERED_COLUMN 14 /* behind ROW */
 #define META_COPIES    2
 
@@ -34,9 +34,8 @@ static bool read_meta(sqlite3_stmt *row, kedge_outbox_meta *meta)
  * kedge_store_db_take a missing column is a damaged schema. */
 static kedge_status take_copies(kedge_store_db *db, sqlite3_stmt **row, kedge_error *error)
 {
-    static const char *const sql = "SELECT {outbox_meta}, checksum = {outbox_meta#} FROM meta";
-    static const char *const older =
-        "SELECT {outbox_meta_3}, 0, checksum = {outbox_meta_3#} FROM meta";
+    static const char *const sql = "SELECT {outbox_meta}, {intact outbox_meta} FROM meta";
+    static const char *const older = "SELECT {outbox_meta_3}, 0, {intact outbox_meta_3} FROM meta";
     kedge_error why = {0};
     kedge_status status = kedge_store_db_take(db, sql, row, &why);
     if (status == KEDGE_CORRUPT) return kedge_store_db_take(db, older, row, error);

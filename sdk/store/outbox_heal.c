@@ -395,10 +395,10 @@ static kedge_status heal_pending(kedge_outbox_healing *heal, kedge_error *error)
 static kedge_status ask_decided(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char *const newest[] = {
-        "SELECT sequence, client, id FROM confirmed WHERE checksum = {confirmed#} ORDER BY ordinal "
+        "SELECT sequence, client, id FROM confirmed WHERE {intact confirmed} ORDER BY ordinal "
         "DESC LIMIT 1",
-        "SELECT sequence, client, id FROM rejected WHERE code <> 'damaged' AND checksum ="
-        " {rejected#} ORDER BY sequence DESC LIMIT 1"};
+        "SELECT sequence, client, id FROM rejected WHERE code <> 'damaged' AND {intact rejected}"
+        " ORDER BY sequence DESC LIMIT 1"};
     kedge_store_db *db = &heal->store->outbox;
     for (size_t i = 0; i < sizeof newest / sizeof newest[0]; i++) {
         sqlite3_stmt *find;

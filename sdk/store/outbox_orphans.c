@@ -45,7 +45,7 @@ static void mark(kedge_outbox_healing *heal, size_t *at, int64_t sequence, bool 
 kedge_status kedge_outbox_find_decided(kedge_outbox_healing *heal, kedge_error *error)
 {
     static const char *const sql =
-        "SELECT sequence, 0 FROM confirmed WHERE checksum = {confirmed#} UNION ALL SELECT "
+        "SELECT sequence, 0 FROM confirmed WHERE {intact confirmed} UNION ALL SELECT "
         "sequence, state = 3 FROM rejected ORDER BY sequence";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *elsewhere;

@@ -91,8 +91,8 @@ static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error
 {
     static const char *const sql =
         "SELECT ordinal, (SELECT rows FROM totals WHERE name = 'confirmed'"
-        " AND checksum = {totals#}), id, confirmed_ms, length(CAST(args AS BLOB)),"
-        " client, checksum = {confirmed#} FROM confirmed ORDER BY ordinal LIMIT 1";
+        " AND {intact totals}), id, confirmed_ms, length(CAST(args AS BLOB)),"
+        " client, {intact confirmed} FROM confirmed ORDER BY ordinal LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "");
     if (status != KEDGE_OK) return status;
@@ -154,7 +154,7 @@ static kedge_status count_covered(kedge_store_db *db, const kedge_cache_meta *ca
         "SELECT count(*), coalesce(sum(checksum & 4294967295), 0), coalesce(sum(CASE WHEN sequence "
         "IN"
         " (SELECT sequence FROM rejected) THEN 0 ELSE length(CAST(args AS BLOB)) END), 0),"
-        " min(CASE WHEN checksum = {pending#} THEN NULL ELSE sequence END)"
+        " min(CASE WHEN {intact pending} THEN NULL ELSE sequence END)"
         " FROM pending WHERE {covered_rows}";
     sqlite3_stmt *sum;
     kedge_status status = kedge_store_db_find(db, sql, &sum, error, "cii", cache->client,

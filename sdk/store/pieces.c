@@ -5,8 +5,8 @@
  *
  * Pieces for a table tell how its rows are sealed (outbox_rows.h, cache_row.h). {pending} is the
  * columns over which the checksum of a row is taken; {pending#} is that checksum, behind the number
- * of the table. {sealed pending} copies into the table the rows of the subquery behind it, each
- * with its checksum. */
+ * of the table. {intact pending} is true of a row that has its checksum. {sealed pending} copies
+ * into the table the rows of the subquery behind it, each with its checksum. */
 #include "sdk/store/pieces.h"
 
 #include "common/assert.h"
@@ -19,6 +19,7 @@
 /* A line for each piece: its name, and its text behind =. */
 static const char OUTBOX_PIECES[] =
     "sealed=@({@}, checksum) SELECT {@}, {@#} FROM\n"
+    "intact=checksum = {@#}\n"
 
     /* ---- the columns of tables as they are made ---- */
     "edit_types=client TEXT, id INTEGER, uid BLOB, digest BLOB, name TEXT, args TEXT,"
@@ -92,8 +93,8 @@ static const char OUTBOX_PIECES[] =
     "attempts=SELECT sequence AS newest, CASE WHEN json_valid(args) THEN"
     " args ->> '$.made.sequence' END AS first FROM @ WHERE name = '" KEDGE_APPLY_MUTATOR "' AND\n"
     "leads=(SELECT first, max(newest) AS newest FROM ({attempts pending} covered_version IS NULL"
-    " AND checksum = {pending#} UNION ALL {attempts rejected} state IN (0, 4) AND checksum ="
-    " {rejected#}) WHERE typeof(first) = 'integer' AND first BETWEEN 1 AND newest - 1"
+    " AND {intact pending} UNION ALL {attempts rejected} state IN (0, 4) AND {intact rejected})"
+    " WHERE typeof(first) = 'integer' AND first BETWEEN 1 AND newest - 1"
     " GROUP BY first)\n"
 
     /* ---- what `totals` has of a table: counted, and kept by triggers ---- */

@@ -46,7 +46,7 @@ static kedge_status lower_to_tail(kedge_store_db *db, const kedge_outbox_meta *o
                                   int64_t *lowest, kedge_error *error)
 {
     static const char *const sql = "SELECT min(id) FROM confirmed WHERE client = ?1"
-                                   " AND checksum = {confirmed#}";
+                                   " AND {intact confirmed}";
     int64_t id;
     kedge_status status = kedge_store_db_find_number(db, sql, &id, error, "c", outbox->client);
     if (id > 0 && id < *lowest) *lowest = id;

@@ -145,10 +145,9 @@ static kedge_status choose_cookie(kedge_store *store, const kedge_store_position
 kedge_status kedge_store_lower_to_decided(kedge_store *store, const kedge_store_position *at,
                                           int64_t *lowest, kedge_error *error)
 {
-    static const char *const sql =
-        "SELECT min(id) FROM (SELECT id FROM confirmed WHERE client = ?1"
-        " AND checksum = {confirmed#} UNION ALL SELECT id FROM rejected"
-        " WHERE client = ?1 AND state IN (0, 4) AND checksum = {rejected#})";
+    static const char *const sql = "SELECT min(id) FROM (SELECT id FROM confirmed WHERE client = ?1"
+                                   " AND {intact confirmed} UNION ALL SELECT id FROM rejected"
+                                   " WHERE client = ?1 AND state IN (0, 4) AND {intact rejected})";
     kedge_store_reader *reader;
     int64_t id;
     if (at->version > 0 || at->highest_id == 0) return KEDGE_OK;

@@ -27,7 +27,7 @@ typedef struct conflict {
 static kedge_status next_conflict(kedge_store *store, int64_t behind, conflict *found,
                                   kedge_error *error)
 {
-    static const char *const sql = "SELECT sequence, timestamp, args, checksum = {rejected#} FROM "
+    static const char *const sql = "SELECT sequence, timestamp, args, {intact rejected} FROM "
                                    "rejected WHERE state = 4 AND sequence > ?1"
                                    " ORDER BY sequence LIMIT 1";
     kedge_store_db *db = &store->outbox;

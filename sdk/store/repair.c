@@ -339,7 +339,7 @@ static kedge_status save_rows(repair *all, kedge_error *error)
 static void ask_cache(repair *all, const kedge_repair_files *files)
 {
     static const char *const sql = "SELECT organization, project FROM meta"
-                                   " WHERE checksum = {cache_meta#}";
+                                   " WHERE {intact cache_meta}";
     kedge_outbox_meta *meta = &all->made.meta;
     char names[2][KEDGE_LIMIT_NAME_BYTES + 1];
     kedge_store_db cache;

@@ -110,7 +110,7 @@ static const char *const OUTBOX_LAYOUT_5[] = {OUTBOX_DECLARED, NULL};
 static const char *const OUTBOX_LAYOUT_6[] = {
     "{add meta} rejected_rows INTEGER;"
     "UPDATE meta SET rejected_rows = (SELECT count(*) FROM rejected)"
-    " WHERE checksum = {outbox_meta_3#};"
+    " WHERE {intact outbox_meta_3};"
     "UPDATE meta SET checksum = {outbox_meta#} WHERE rejected_rows IS NOT NULL;",
     NULL};
 

@@ -17,7 +17,7 @@ typedef struct stage {
 static kedge_status read_after(kedge_store_db *db, kedge_buffer *after, bool *complete,
                                kedge_error *error)
 {
-    static const char *const sql = "SELECT after, complete, checksum = {staging#} FROM staging";
+    static const char *const sql = "SELECT after, complete, {intact staging} FROM staging";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "");
     if (status == KEDGE_DONE) return KEDGE_NOT_FOUND;

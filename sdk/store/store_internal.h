@@ -185,8 +185,8 @@ struct kedge_store {
     bool in_company;    /* another process has the folder open */
     int64_t log_writer; /* this store, in the rows that it writes; random */
     int64_t log_told;   /* the number up to which the observer was told */
-    bool log_version_known;
-    unsigned log_version; /* of the cache, at the end of the last turn */
+    unsigned log_version; /* of the cache, at the end of the last turn that followed its log */
+    bool log_followed;    /* in this turn: no commit of others is still to be told */
     bool untold; /* a repair changed what readers see, and no change set has reported it yet */
     pthread_mutex_t readers_mutex; /* readers, reader_count, opening and renaming the cache */
     bool readers_mutex_made;

@@ -190,7 +190,7 @@ kedge_status kedge_outbox_count_rejected(kedge_store_db *db, kedge_outbox_meta *
 {
     static const char *const sql =
         "SELECT coalesce((SELECT rows FROM totals WHERE name = 'rejected'"
-        " AND checksum = {totals#}), (SELECT count(*) FROM rejected))";
+        " AND {intact totals}), (SELECT count(*) FROM rejected))";
     return kedge_store_db_number(db, sql, &meta->rejected_rows, error);
 }
 
@@ -226,7 +226,7 @@ kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *mar
                                 kedge_error *error)
 {
     static const char *const sql =
-        "SELECT client, through, checksum = {trimmed#}, ordinal FROM trimmed ORDER BY ordinal";
+        "SELECT client, through, {intact trimmed}, ordinal FROM trimmed ORDER BY ordinal";
     sqlite3_stmt *cursor;
     marks->count = 0;
     kedge_status status = kedge_store_db_take(db, sql, &cursor, error);

@@ -150,6 +150,19 @@ static void test_what_a_store_wrote_that_is_gone_is_told_before_the_next_commit(
     assert_int_equal(count_rows(&p->f), 1);
 }
 
+/* A turn in between saw that commit, and had nothing to tell. */
+static void test_it_is_told_so_behind_a_turn_that_commits_nothing_too(void **state)
+{
+    pair *p = *state;
+    kedge_change_set changes = kedge_change_set_make(&kedge_allocator_default);
+    set(p, p->other, "a", "1");
+    p->first.company = false;
+    assert_int_equal(kedge_store_catch_up(p->f.store, &changes, &p->f.error), KEDGE_OK);
+    set(p, p->f.store, "a", "2");
+    assert_string_equal(p->first.text, "others a none>1;here a 1>2;");
+    kedge_change_set_free(&changes);
+}
+
 static void test_a_pull_is_told_as_one_whichever_store_made_it(void **state)
 {
     pair *p = *state;
@@ -250,6 +263,7 @@ int main(void)
         TEST(test_the_edits_of_another_store_come_with_keys_and_values),
         TEST(test_both_tell_all_commits_in_one_order),
         TEST(test_what_a_store_wrote_that_is_gone_is_told_before_the_next_commit),
+        TEST(test_it_is_told_so_behind_a_turn_that_commits_nothing_too),
         TEST(test_a_pull_is_told_as_one_whichever_store_made_it),
         TEST(test_a_store_that_is_alone_writes_nothing_down),
         TEST(test_only_the_newest_commits_are_kept_and_the_rest_is_told_as_anything),
