@@ -182,9 +182,9 @@ struct kedge_store {
     void *refused_context;
     kedge_store_observer observer;
     /* Of writers, in their turn (change_log.c). */
-    bool in_company;    /* another process has the folder open */
-    int64_t log_writer; /* this store, in the rows that it writes; random */
-    int64_t log_told;   /* the number up to which the observer was told */
+    bool in_company;      /* another process has the folder open */
+    int64_t log_writer;   /* this store, in the rows that it writes; random */
+    int64_t log_told;     /* the number up to which the observer was told */
     unsigned log_version; /* of the cache, at the end of the last turn that followed its log */
     bool log_followed;    /* in this turn: no commit of others is still to be told */
     bool untold; /* a repair changed what readers see, and no change set has reported it yet */
