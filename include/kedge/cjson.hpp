@@ -24,13 +24,9 @@ namespace detail
 {
 inline kedge_status on_mutation(kedge_tx *tx, const cJSON *args, void *userdata, kedge_error *error)
 {
-    return kedge::detail::guarded(
-        [&] {
-            transaction of(tx);
-            const result<void> done = (*static_cast<function_type *>(userdata))(of, args);
-            return done.ok() ? KEDGE_OK : done.error().give(error);
-        },
-        [&](const char *message) { return kedge_tx_reject(tx, "mutator-failed", message, error); });
+    return kedge::detail::call_mutator(tx, error, [&](transaction &of) {
+        return (*static_cast<function_type *>(userdata))(of, args);
+    });
 }
 } // namespace detail
 

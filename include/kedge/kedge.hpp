@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace kedge
@@ -137,7 +138,7 @@ inline result<int64_t> args_integer(std::string_view object, std::string_view me
 }
 
 /* kedge_mutator: `args` is canonical JSON. A function that throws rejects its mutation with the
- * code mutator-failed. A mutator of the C API is taken as it is: `mutators.emplace_back(of_c)`. */
+ * code mutator-failed; std::bad_alloc is the error out-of-memory, and rejects nothing. A mutator of the C API is taken as it is: `mutators.emplace_back(of_c)`. */
 struct mutator {
     using function_type = std::function<result<void>(transaction &, std::string_view args)>;
 
@@ -175,6 +176,32 @@ struct options {
 
 namespace detail
 {
+
+/* Runs a mutator of the app for C. One that could not have its memory is not rejected. */
+template <class Function>
+kedge_status call_mutator(kedge_tx *tx, kedge_error *error, Function function)
+{
+    const auto call = [&] {
+        transaction of(tx);
+        const result<void> done = function(of);
+        return done.ok() ? KEDGE_OK : done.error().give(error);
+    };
+    const auto call_or_lack = [&]() -> kedge_status {
+#if defined(__cpp_exceptions)
+        try {
+            return call();
+        } catch (const std::bad_alloc &) {
+            return kedge::error(KEDGE_NO_MEMORY, "out-of-memory", "the mutator has no memory")
+                .give(error);
+        }
+#else
+        return call();
+#endif
+    };
+    return guarded(call_or_lack, [&](const char *message) {
+        return kedge_tx_reject(tx, "mutator-failed", message, error);
+    });
+}
 
 /* What C refers to as long as a database is open: its strings, functions and mutators. */
 class context
@@ -260,15 +287,9 @@ class context
                                     kedge_error *error)
     {
         const auto *self = static_cast<const mutator *>(userdata);
-        return guarded(
-            [&] {
-                transaction of(tx);
-                const result<void> done = self->function(of, std::string_view(args, size));
-                return done.ok() ? KEDGE_OK : done.error().give(error);
-            },
-            [&](const char *message) {
-                return kedge_tx_reject(tx, "mutator-failed", message, error);
-            });
+        return call_mutator(tx, error, [&](transaction &of) {
+            return self->function(of, std::string_view(args, size));
+        });
     }
 
     static kedge_status on_token(void *userdata, char *buffer, size_t size)

@@ -91,18 +91,26 @@ static bool leave(JNIEnv *env)
     return !thrown;
 }
 
+/* Nothing else is thrown here, since Callbacks catches what the app throws. */
+static kedge_status no_memory(kedge_error *error)
+{
+    static const kedge_error full = {KEDGE_NO_MEMORY, "out-of-memory",
+                                     "the virtual machine has no room for the call of a mutator"};
+    if (error) *error = full;
+    return KEDGE_NO_MEMORY;
+}
+
 kedge_status java_on_mutator(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                              kedge_error *error)
 {
-    static const char code[] = "mutator-failed", message[] = "the mutator could not be called";
     JNIEnv *env = enter();
-    if (!env) return kedge_tx_reject(tx, code, message, error);
+    if (!env) return no_memory(error);
     jint status = KEDGE_INTERNAL;
     jbyteArray bytes = java_bytes(env, (java_text){args, args_size});
     if (bytes)
         status = (*env)->CallStaticIntMethod(env, callbacks, on.mutate, java_handle(userdata),
                                              java_handle(tx), java_handle(error), bytes);
-    return leave(env) ? (kedge_status)status : kedge_tx_reject(tx, code, message, error);
+    return leave(env) ? (kedge_status)status : no_memory(error);
 }
 
 kedge_status java_on_token(void *userdata, char *buffer, size_t buffer_size)

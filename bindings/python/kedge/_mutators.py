@@ -143,17 +143,24 @@ class Mutator:
         return int(lib.KEDGE_OK)
 
     def _refuse(self, transaction: Transaction, raised: BaseException, error: Any) -> int:
-        """A failure of a call on the transaction is passed on. Any other exception is the mutator's mistake."""
+        """A failure of a call on the transaction is passed on. Any other exception is the mutator's mistake, but for one
+        for want of memory, which rejects nothing."""
         if isinstance(raised, Error) and raised is transaction._failure:
-            if error != ffi.NULL:
-                error.status = raised.status
-                for place, text in ((error.code, raised.code), (error.message, raised.message)):
-                    data = text.encode() + b"\0"
-                    ffi.memmove(place, data, min(len(data), len(place)))
-            return int(raised.status)
+            return _give(error, raised.status, raised.code, raised.message)
+        if isinstance(raised, MemoryError):
+            return _give(error, lib.KEDGE_NO_MEMORY, "out-of-memory", "the mutator has no memory")
         logger.warning("the mutator %r has raised", self.name, exc_info=raised)
         message = f"{type(raised).__name__}: {raised}".encode("utf-8", "replace").replace(b"\0", b" ")
         return int(lib.kedge_tx_reject(transaction._pointer, b"mutator-failed", message, error))
+
+
+def _give(error: Any, status: int, code: str, message: str) -> int:
+    if error != ffi.NULL:
+        error.status = status
+        for place, text in ((error.code, code), (error.message, message)):
+            data = text.encode() + b"\0"
+            ffi.memmove(place, data, min(len(data), len(place)))
+    return int(status)
 
 
 def mutator(name: str, version: int = 1) -> Callable[[Callable[[Transaction, Any], None]], Mutator]:
@@ -167,7 +174,8 @@ def mutator(name: str, version: int = 1) -> Callable[[Callable[[Transaction, Any
             tx.put("shelves", args["id"], {**shelf, "count": shelf["count"] - args["count"]})
 
     It may run any number of times, on any thread, and must do the same each time. An exception rejects the edit: one that
-    a call on `tx` raised with its own code, any other with the code "mutator-failed"."""
+    a call on `tx` raised with its own code, any other with the code "mutator-failed". A MemoryError rejects nothing: the
+    call that makes the edit raises kedge.NoMemory."""
     return lambda function: Mutator(name, version, function)
 
 

@@ -139,6 +139,14 @@ void mutators(const std::string &path)
     });
     all.emplace_back("bad.number", 1,
                      [](transaction &, std::string_view) -> result<void> { throw 7; });
+    all.emplace_back("bad.memory", 1, [](transaction &tx, std::string_view) -> result<void> {
+        tx.put("notes", "left", "1").or_throw();
+        throw std::bad_alloc();
+    });
+    all.push_back(
+        kedge::json::mutator("bad.tree", 1, [](transaction &, const cJSON *) -> result<void> {
+            throw std::bad_alloc();
+        }));
     all.emplace_back("bad.nonsense", 1, [](transaction &, std::string_view) -> result<void> {
         return kedge::error(KEDGE_IO, "made up", "");
     });
@@ -174,6 +182,8 @@ void mutators(const std::string &path)
     const auto db = kedge::database::open(std::move(options)).or_throw();
     for (const char *name : {"bad.throws", "bad.number", "bad.nonsense", "bad.json"})
         fails(db.mutate(name, "{}").error(), KEDGE_REJECTED, "mutator-failed", name);
+    for (const char *name : {"bad.memory", "bad.tree"})
+        fails(db.mutate(name, "{}").error(), KEDGE_NO_MEMORY, "out-of-memory", name);
     check(db.get("notes", "left").error().status() == KEDGE_NOT_FOUND, "nothing is left behind");
     fails(db.mutate("good.json", "{}").error(), KEDGE_REJECTED, "args-invalid", "no args");
     db.mutate("good.json", R"({"id":"x","flag":true,"number":0.5})").or_throw();

@@ -42,7 +42,7 @@ def keep_transaction(tx, args):
 @kedge.mutator("bad.raise")
 def raise_what_is_given(tx, args):
     tx.put("notes", "left", 1)
-    raise {"mistake": ZeroDivisionError, "interrupt": KeyboardInterrupt}[args]("by mistake")
+    raise {"mistake": ZeroDivisionError, "interrupt": KeyboardInterrupt, "memory": MemoryError}[args]("by mistake")
 
 
 @kedge.mutator("bad.write")
@@ -315,6 +315,7 @@ class Mutators(Case):
         self.assertIsInstance(failure.__cause__, ZeroDivisionError)
         self.assertIn("by mistake", failure.message)
         self.assertRaises(KeyboardInterrupt, db.mutate, "bad.raise", "interrupt")
+        self.refused(kedge.NoMemory, "out-of-memory", db.mutate, "bad.raise", "memory")
         self.refused(kedge.Rejected, "mutator-failed", db.mutate, "bad.write", 1)
         for text in "{nonsense", "{} nonsense", "":
             self.assertRaises(kedge.Rejected, db.mutate, "bad.merge", text)

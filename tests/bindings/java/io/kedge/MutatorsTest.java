@@ -57,7 +57,7 @@ class MutatorsTest extends Case {
     void one_that_throws_rejects_its_edit_with_the_cause() {
         List<Throwable> throwable = List.of(new IllegalStateException("by mistake"),
                 new IOException("checked"), new AssertionError("an error"),
-                new OutOfMemoryError("not really"), new IllegalStateException("\ud800 \0 half"),
+                new IllegalStateException("\ud800 \0 half"),
                 new KedgeException.NotFound("own", "made by the app"),
                 new IllegalStateException("\u00fc".repeat(300)));
         for (int i = 0; i < throwable.size(); i++) {
@@ -79,6 +79,18 @@ class MutatorsTest extends Case {
     @SuppressWarnings("unchecked") // the compiler shall not know what is thrown
     private static <T extends Throwable> void sneak(Throwable thrown) throws T {
         throw (T) thrown;
+    }
+
+    @Test
+    void one_for_which_the_heap_has_no_room_rejects_nothing() {
+        Database db = with((tx, args) -> {
+            tx.put("notes", "left", "1");
+            throw new OutOfMemoryError("not really");
+        });
+        KedgeException failure = refused(KedgeException.NoMemory.class, "out-of-memory",
+                () -> db.mutate("test", "1"));
+        assertInstanceOf(OutOfMemoryError.class, failure.getCause());
+        assertTrue(db.find("notes", "left").isEmpty());
     }
 
     @Test

@@ -20,7 +20,8 @@ package io.kedge;
 public interface Mutator {
     /**
      * Makes the change. What it throws rejects the edit: a failure of a call on the transaction
-     * with its own code, anything else with the code "mutator-failed".
+     * with its own code, anything else with the code "mutator-failed". An OutOfMemoryError rejects
+     * nothing: the call that makes the edit throws KedgeException.NoMemory.
      *
      * @param tx the state of the project, until the mutator returns
      * @param args canonical JSON

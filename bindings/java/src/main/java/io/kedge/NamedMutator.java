@@ -30,7 +30,10 @@ final class NamedMutator {
         }
     }
 
-    /** A failure of a call on the transaction is passed on. All else is the mutator's mistake. */
+    /**
+     * A failure of a call on the transaction is passed on. A heap that is full rejects nothing. All
+     * else is the mutator's mistake.
+     */
     private int refuse(Transaction transaction, Throwable thrown, long error) {
         Status status = Status.REJECTED;
         String code = "mutator-failed";
@@ -40,6 +43,10 @@ final class NamedMutator {
             code = ((KedgeException) thrown).code();
             sentence = ((KedgeException) thrown).sentence();
         } else {
+            if (thrown instanceof OutOfMemoryError) {
+                status = Status.NO_MEMORY;
+                code = "out-of-memory";
+            }
             Callbacks.log("the mutator " + name + " has thrown", thrown);
         }
         return Native.refuse(error, status.ordinal(), code.getBytes(Texts.UTF_8),
