@@ -138,7 +138,8 @@ inline result<int64_t> args_integer(std::string_view object, std::string_view me
 }
 
 /* kedge_mutator: `args` is canonical JSON. A function that throws rejects its mutation with the
- * code mutator-failed; std::bad_alloc is the error out-of-memory, and rejects nothing. A mutator of the C API is taken as it is: `mutators.emplace_back(of_c)`. */
+ * code mutator-failed; std::bad_alloc is the error out-of-memory, and rejects nothing. A mutator of
+ * the C API is taken as it is: `mutators.emplace_back(of_c)`. */
 struct mutator {
     using function_type = std::function<result<void>(transaction &, std::string_view args)>;
 

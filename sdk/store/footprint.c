@@ -46,12 +46,6 @@ static void give_text(kedge_footprints *all, kedge_bytes text)
     give(all, (void *)(uintptr_t)text.data, text.size + 1);
 }
 
-static kedge_status full(kedge_error *error)
-{
-    return kedge_fail(error, KEDGE_NO_MEMORY, "no-memory",
-                      "the footprints of the pending mutations need more memory than there is");
-}
-
 /* ---- values of writes ---- */
 
 static void drop_value(kedge_footprints *all, kedge_use *use)
@@ -65,7 +59,7 @@ kedge_status kedge_use_keep(kedge_footprints *all, kedge_use *use, const kedge_b
                             kedge_error *error)
 {
     kedge_bytes block = {NULL, 0};
-    if (value && !copy(all, *value, &block)) return full(error);
+    if (value && !copy(all, *value, &block)) return kedge_fail_no_memory(error);
     drop_value(all, use);
     use->kind = value ? KEDGE_USE_KEPT : KEDGE_USE_DELETED;
     use->value = block;
@@ -435,12 +429,12 @@ kedge_status kedge_footprints_add(kedge_footprints *all, int64_t sequence, int64
                                   kedge_state_reader before, kedge_error *error)
 {
     kedge_footprint *row = read->no_memory ? NULL : new_row(all);
-    if (!row) return full(error);
+    if (!row) return kedge_fail_no_memory(error);
     KEDGE_ASSERT(all->first == all->count || row[-1].sequence < sequence);
     *row = (kedge_footprint){.sequence = sequence, .id = id};
     all->count++;
     if (!use_keys(all, row, read->keys, written) || !copy_ranges(all, row, read))
-        return full(error);
+        return kedge_fail_no_memory(error);
     return show_writes(all, row, written, before, error);
 }
 
@@ -451,7 +445,7 @@ kedge_status kedge_footprint_replace(kedge_footprints *all, kedge_footprint *row
     kedge_used_key **former = row->keys;
     size_t former_count = row->key_count;
     kedge_overlay_entry entry;
-    if (read->no_memory) return full(error);
+    if (read->no_memory) return kedge_fail_no_memory(error);
     for (size_t i = 0; i < former_count; i++)
         kedge_key_use_of(former[i], row->sequence)->reads = false;
     row->keys = NULL;
@@ -465,5 +459,5 @@ kedge_status kedge_footprint_replace(kedge_footprints *all, kedge_footprint *row
     }
     give(all, former, former_count * sizeof(kedge_used_key *));
     drop_ranges(all, row);
-    return ok && copy_ranges(all, row, read) ? KEDGE_OK : full(error);
+    return ok && copy_ranges(all, row, read) ? KEDGE_OK : kedge_fail_no_memory(error);
 }

@@ -254,7 +254,7 @@ def check_index(root, path):
 # Codes that no app sees: they end inside of the library, or are of requests that the server reads.
 HIDDEN_CODES = {"gzip-damaged", "gzip-too-large", "header-invalid", "too-many-headers", "too-many-requests", "invalid-escape",
                 "invalid-utf8", "invalid-resource-id", "resource-id-too-long", "invalid-client-id", "client-id-too-long",
-                "no-memory", "not-staged", "stream-closed", "query-invalid"}
+                "not-staged", "stream-closed", "query-invalid"}
 
 
 def check_codes(root, files):

@@ -72,7 +72,7 @@ static options_owner *make_owner(JNIEnv *env, jlong token, jobjectArray names, j
         owner_free(owner);
     }
     if (!(*env)->ExceptionCheck(env))
-        java_throw(env, KEDGE_NO_MEMORY, "no-memory", "there is no memory for the mutators");
+        java_throw(env, KEDGE_NO_MEMORY, "out-of-memory", "there is no memory for the mutators");
     return NULL;
 }
 
@@ -203,7 +203,7 @@ static jbyteArray args_text(JNIEnv *env, jclass class, jbyteArray object, jbyteA
     /* A text is never longer than the JSON that has it. */
     const size_t room = copies[0].size + 1;
     java_text text = {0};
-    kedge_error error = {KEDGE_NO_MEMORY, "no-memory", "there is no memory for a text"};
+    kedge_error error = {KEDGE_NO_MEMORY, "out-of-memory", "there is no memory for a text"};
     kedge_status status = KEDGE_NO_MEMORY;
     char *buffer = malloc(room);
     if (buffer)

@@ -214,7 +214,8 @@ static jobjectArray query_columns(JNIEnv *env, jclass class, jlong query)
     const int32_t count = kedge_query_column_count(java_pointer(query));
     java_text *names = calloc((size_t)count + 1, sizeof *names);
     if (!names) {
-        java_throw(env, KEDGE_NO_MEMORY, "no-memory", "there is no memory for names of columns");
+        java_throw(env, KEDGE_NO_MEMORY, "out-of-memory",
+                   "there is no memory for names of columns");
         return NULL;
     }
     for (int32_t i = 0; i < count; i++)
@@ -263,7 +264,7 @@ static java_copy *take_paths(JNIEnv *env, jobjectArray paths, size_t *count)
     const jsize size = (*env)->GetArrayLength(env, paths);
     java_copy *copies = calloc((size_t)size + 1, sizeof *copies);
     if (!copies) {
-        java_throw(env, KEDGE_NO_MEMORY, "no-memory", "there is no memory for the paths");
+        java_throw(env, KEDGE_NO_MEMORY, "out-of-memory", "there is no memory for the paths");
         return NULL;
     }
     for (jsize i = 0; i < size; i++) {
@@ -288,7 +289,7 @@ static void declare_index(JNIEnv *env, jclass class, jlong db, jbyteArray name,
     if (!java_copy_all(env, (jbyteArray[]){name, collection}, copies, 2)) return;
     java_copy *path_copies = take_paths(env, paths, &count);
     if (path_copies) {
-        kedge_error error = {KEDGE_NO_MEMORY, "no-memory", "there is no memory for the paths"};
+        kedge_error error = {KEDGE_NO_MEMORY, "out-of-memory", "there is no memory for the paths"};
         kedge_status status = KEDGE_NO_MEMORY;
         const char **texts = calloc(count + 1, sizeof *texts);
         for (size_t i = 0; texts && i < count; i++)

@@ -29,7 +29,7 @@ static bool copy(JNIEnv *env, jbyteArray array, java_copy *made)
     const jsize size = (*env)->GetArrayLength(env, array);
     made->bytes = malloc((size_t)size + 1);
     if (!made->bytes) {
-        java_throw(env, KEDGE_NO_MEMORY, "no-memory", "there is no memory for a text");
+        java_throw(env, KEDGE_NO_MEMORY, "out-of-memory", "there is no memory for a text");
         return false;
     }
     (*env)->GetByteArrayRegion(env, array, 0, size, (jbyte *)made->bytes);

@@ -61,7 +61,7 @@ final class KeptTexts: @unchecked Sendable {
         try kept.terminated(what) { pointer in
             guard let pointer else { return nil }
             guard let copy = strdup(pointer) else {
-                throw KedgeError(.noMemory, "no-memory", "there is no memory for the \(what)")
+                throw KedgeError(.noMemory, "out-of-memory", "there is no memory for the \(what)")
             }
             pointers.append(copy)
             return UnsafePointer(copy)
