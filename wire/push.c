@@ -176,8 +176,9 @@ static kedge_status read_envelope(const kedge_wire_request *request, const push_
     }
     if (envelope->no_memory) return kedge_fail_no_memory(error);
     kedge_bytes text = kedge_buffer_bytes(envelope);
-    if (kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, envelope->allocator, NULL) == KEDGE_OK)
-        return KEDGE_OK;
+    kedge_status status =
+        kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, envelope->allocator, error);
+    if (status == KEDGE_OK || status == KEDGE_NO_MEMORY) return status;
     return kedge_wire_request_no_object(text, error);
 }
 
@@ -358,7 +359,9 @@ kedge_status kedge_wire_push_response_read(const kedge_allocator *allocator, ked
     kedge_bytes value;
     kedge_json_iterator members = kedge_json_iterate(body);
     *out = (kedge_wire_push_response){.native = false};
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, allocator, NULL) == KEDGE_OK) {
+    kedge_status status = kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, allocator, error);
+    if (status == KEDGE_NO_MEMORY) return status;
+    if (status == KEDGE_OK) {
         bool empty = !kedge_json_next_member(&members, &value, &native) && !members.failed;
         if (empty) return KEDGE_OK;
         out->native = kedge_json_member(body, "kedge", &native);

@@ -100,8 +100,9 @@ kedge_status kedge_wire_upload_response_read(const kedge_allocator *allocator, k
     kedge_bytes headers;
     *out = (kedge_wire_upload_response){.text = kedge_buffer_make(allocator)};
     if (kedge_buffer_reserve(&out->text, body.size) == NULL) return kedge_fail_no_memory(error);
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, allocator, NULL) == KEDGE_OK &&
-        kedge_json_member(body, "url", &url) &&
+    kedge_status status = kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, allocator, error);
+    if (status == KEDGE_NO_MEMORY) return status;
+    if (status == KEDGE_OK && kedge_json_member(body, "url", &url) &&
         take_chars(&out->text, url, URL_BYTES_MAX, &out->url) &&
         kedge_json_member(body, "headers", &headers) && read_headers(headers, out)) {
         if (!kedge_json_member_integer(body, "expires_in_ms", &out->expires_in_ms)) {

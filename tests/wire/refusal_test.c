@@ -346,12 +346,21 @@ static bool read_grant(const kedge_allocator *allocator, void *context)
 {
     kedge_wire_upload_response read;
     kedge_error error = {0};
-    (void)context;
-    kedge_status status = kedge_wire_upload_response_read(
-        allocator, KEDGE_BYTES("{\"url\":\"u\",\"headers\":{\"a\":\"b\"}}"), &read, &error);
+    kedge_status status =
+        kedge_wire_upload_response_read(allocator, kedge_bytes_of(context), &read, &error);
     if (status != KEDGE_OK) assert_int_equal(error.status, KEDGE_NO_MEMORY);
     if (status == KEDGE_OK) assert_int_equal(read.expires_in_ms, 0);
     kedge_wire_upload_response_free(&read);
+    return status == KEDGE_OK;
+}
+
+static bool read_response(const kedge_allocator *allocator, void *context)
+{
+    kedge_wire_push_response read;
+    kedge_error error = {0};
+    kedge_status status =
+        kedge_wire_push_response_read(allocator, kedge_bytes_of(context), &read, &error);
+    if (status != KEDGE_OK) assert_int_equal(error.status, KEDGE_NO_MEMORY);
     return status == KEDGE_OK;
 }
 
@@ -366,6 +375,27 @@ static bool read_pushed(const kedge_allocator *allocator, void *context)
     return status == KEDGE_OK;
 }
 
+/* To check that no name is there twice takes memory when there are many. */
+static void test_no_memory_for_many_members_is_told_as_that(void **state)
+{
+    static const char *const ends[] = {
+        "\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[]}",
+        "\"url\":\"u\",\"headers\":{}}", "\"kedge\":{\"version\":1}}"};
+    static bool (*const reads[])(const kedge_allocator *allocator,
+                                 void *context) = {read_pushed, read_grant, read_response};
+    (void)state;
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+        kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+        kedge_buffer_append_byte(&body, '{');
+        for (int member = 0; member < 300; member++)
+            kedge_buffer_append_format(&body, "\"m%03d\":0,", member);
+        kedge_buffer_append_text(&body, ends[i]);
+        kedge_buffer_append_byte(&body, '\0');
+        assert_true(failing_allocator_try_every_call(reads[i], body.data, 1000) > 1);
+        kedge_buffer_free(&body);
+    }
+}
+
 static void test_every_failed_allocation_is_told_as_that(void **state)
 {
     char uid[] = PUSH ",\"mutations\":[{\"clientID\":\"c\",\"id\":1,\"name\":\"n\","
@@ -376,9 +406,10 @@ static void test_every_failed_allocation_is_told_as_that(void **state)
     char origin[] = PUSH ",\"mutations\":[{\"clientID\":\"c\",\"id\":1,\"name\":\"n\","
                          "\"timestamp\":1,\"origin\":{\"client\":\"\\u0063\",\"id\":1}}]}";
     kedge_wire_push_request none = {.supported = false};
+    char grant[] = "{\"url\":\"u\",\"headers\":{\"a\":\"b\"}}";
     char args[512];
     (void)state;
-    assert_true(failing_allocator_try_every_call(read_grant, NULL, 1000) > 0);
+    assert_true(failing_allocator_try_every_call(read_grant, grant, 1000) > 0);
     assert_true(failing_allocator_try_every_call(read_pushed, uid, 1000) > 0);
     assert_true(failing_allocator_try_every_call(read_pushed, name, 1000) > 0);
     assert_true(failing_allocator_try_every_call(read_pushed, origin, 1000) > 0);
@@ -451,6 +482,7 @@ int main(void)
         cmocka_unit_test(test_a_push_that_was_cut_off_in_a_strange_place_is_refused),
         cmocka_unit_test(test_an_envelope_that_is_no_json_refuses_the_push),
         cmocka_unit_test(test_every_failed_allocation_is_told_as_that),
+        cmocka_unit_test(test_no_memory_for_many_members_is_told_as_that),
         cmocka_unit_test(test_a_retirement_names_at_most_64_earlier_clients),
         cmocka_unit_test(test_a_list_has_at_most_1000_outcomes),
     };
