@@ -134,15 +134,17 @@ def check_lengths(path, text):
             start = None
 
 
+def found_in(text, pattern):
+    """Pairs of a line's number and what the pattern matches there."""
+    return [(text.count("\n", 0, match.start()) + 1, match) for match in re.finditer(pattern, text)]
+
+
 def check_calls(path, text):
     banned = BANNED + (BANNED_IN_TESTS if path.parts[0] == "tests" else [])
-    for number, line in enumerate(without_comments(text).split("\n"), 1):
-        for name in banned:
-            if re.search(rf"(?<![\w.>]){name}\s*\(", line):
-                yield number, f"{name}() is banned"
-    for number, line in enumerate(text.split("\n"), 1):
-        if re.search(r"\b(TODO|FIXME|XXX|HACK)\b", line):
-            yield number, "a left-over mark"
+    for number, match in found_in(without_comments(text), rf"\b(?<![.>])({'|'.join(banned)})\s*\("):
+        yield number, f"{match[1]}() is banned"
+    for number, _ in found_in(text, r"\b(TODO|FIXME|XXX|HACK)\b"):
+        yield number, "a left-over mark"
 
 
 def check_opening(path, text):
@@ -284,7 +286,7 @@ def check_places(path, text, files):
         return
     for number, line in enumerate(text.split("\n"), 1):
         for name in re.findall(r"`([a-z][\w./-]*\.(?:c|h|py|sh|mjs|yaml))`", line):
-            if "NAME" not in name and not any(f"/{file}".endswith(f"/{name}") for file in files):
+            if "NAME" not in name and not any(file.endswith(f"/{name}") for file in files):
                 yield number, f"there is no file {name}"
 
 
@@ -308,6 +310,7 @@ def tracked(root):
 def check_tree(root):
     findings = []
     files = tracked(root)
+    places = [f"/{path}" for path in files]
     for path in files:
         checks = []
         if path.suffix in (".c", ".cc", ".py", ".swift", ".java", ".kt"):
@@ -325,7 +328,7 @@ def check_tree(root):
         elif path.suffix == ".md":
             text = (root / path).read_text(encoding="utf-8")
             found = [*check_links(root, path, text), *check_index(root, path), *check_quoted(root, path, text),
-                     *check_places(path, text, files)]
+                     *check_places(path, text, places)]
         elif path.name == "CMakeLists.txt":
             found = list(check_labels(path, (root / path).read_text(encoding="utf-8")))
         else:
