@@ -146,6 +146,14 @@ function(kedge_test name)
   endif()
 endfunction()
 
+# kedge_test_objects(NAME SOURCES a.c LIBRARIES X)
+# What several tests share, compiled once, as they are.
+function(kedge_test_objects name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  kedge_objects(${name} SOURCES ${ARG_SOURCES} LIBRARIES PkgConfig::CMOCKA ${ARG_LIBRARIES})
+  target_compile_options(${name} PRIVATE ${KEDGE_TEST_OPTIMIZATION})
+endfunction()
+
 # kedge_sources_of(OUT kedge_common …)
 # The sources of object libraries, by absolute path.
 function(kedge_sources_of out)
