@@ -175,6 +175,13 @@ static kedge_status find_segment(appending *work, bool consistent, kedge_error *
     return KEDGE_OK;
 }
 
+/* An entry expires only when its segment is archived. The store deletes expired entries in any
+ * order: the End Segment entry may be gone before the others, and places behind them are free. */
+static bool has_ended(const kedge_log_entry *last)
+{
+    return last->expires_s > 0 || kedge_bytes_equal_text(last->type, KEDGE_LOG_END_SEGMENT);
+}
+
 /* Step 2. */
 static kedge_status find_place(appending *work, bool consistent, kedge_error *error)
 {
@@ -187,7 +194,7 @@ static kedge_status find_place(appending *work, bool consistent, kedge_error *er
         status = consistent ? kedge_log_corrupt(work->log, work->segment.num, -1, error,
                                                 "the segment has no entries")
                             : again(error, "the segment's entries are not seen yet");
-    } else if (kedge_bytes_equal_text(page.entries[0].type, KEDGE_LOG_END_SEGMENT)) {
+    } else if (has_ended(&page.entries[0])) {
         status = again(error, "the segment has ended");
     } else {
         work->entry.at.segment = work->segment.num;

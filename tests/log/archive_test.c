@@ -180,6 +180,25 @@ static void test_an_archived_entry_may_expire_instead(void **state)
     assert_string_equal(log_all(log), ALL);
 }
 
+/* Another process has ended and archived the segment that this one takes for the newest. */
+static void test_an_append_does_not_go_into_a_segment_that_expires(void **state)
+{
+    test_world *world = *state;
+    const kedge_log *log = journal_new(world);
+    log_add(log, "1");
+    log_add(log, "2");
+    kedge_backend *other = world_new_backend(world);
+    const kedge_log *elsewhere = journal_of(other);
+    log_snap(elsewhere, 1, "s1");
+    log_snap(elsewhere, log_roll(elsewhere), "s4");
+    archive(elsewhere, 0, KEDGE_LOG_EXPIRE);
+    log_remove_entry(world, log, 0, 3); /* the store deletes them in any order */
+    assert_int_equal(log_add(log, "5"), 5);
+    assert_string_equal(log_all(log),
+                        "0 Snapshot|1 set 1|2 set 2|3 End Segment|4 Snapshot|5 set 5");
+    kedge_backend_free(other);
+}
+
 static void test_an_archive_that_is_damaged_is_told(void **state)
 {
     test_world *world = *state;
@@ -389,6 +408,7 @@ int main(void)
         OVER_BOTH(test_history_is_read_through_archives_both_ways),
         OVER_MEMORY(test_an_archive_of_several_parts_is_read),
         OVER_BOTH(test_an_archived_entry_may_expire_instead),
+        OVER_BOTH(test_an_append_does_not_go_into_a_segment_that_expires),
         OVER_BOTH(test_an_archive_that_is_damaged_is_told),
         OVER_MEMORY(test_an_archive_that_is_read_without_memory_is_not_damaged),
         OVER_MEMORY(test_the_metadata_of_an_archived_segment_stays),
