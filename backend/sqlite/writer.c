@@ -34,11 +34,12 @@ static void roll_back(kedge_sqlite_writer *writer)
     if (!sqlite3_get_autocommit(writer->connection.handle)) execute(writer, "ROLLBACK", NULL);
 }
 
-/* The transaction is lost: works that had succeeded share its failure. */
+/* The transaction is lost: works that had succeeded share its failure. So do those that met a
+ * conflict, since it may have been with what another work of the batch had written. */
 static void fail_all(kedge_sqlite_job *batch, kedge_status status, const kedge_error *error)
 {
     for (kedge_sqlite_job *job = batch; job != NULL; job = job->next) {
-        if (job->status != KEDGE_OK) continue;
+        if (job->status != KEDGE_OK && job->status != KEDGE_CONFLICT) continue;
         job->status = status;
         job->error = *error;
     }

@@ -28,12 +28,15 @@ typedef struct crowd {
     atomic_bool leader_runs;
     atomic_int wrong;
     bool breaks; /* a follower ends the whole transaction */
+    size_t followers;
+    kedge_status ends[FOLLOWERS]; /* of those that come one after the other */
 } crowd;
 
 static int start(void **state)
 {
     static crowd self;
     memset(&self, 0, sizeof self);
+    self.followers = FOLLOWERS;
     world_make(&self.around, &kedge_allocator_default);
     world_path(&self.around, "writer.db", self.path);
     *state = &self;
@@ -68,17 +71,22 @@ static void assert_rows(crowd *self, int64_t count, int64_t sum)
     kedge_sqlite_reset(statement);
 }
 
+static void wait_until_so_many_wait(crowd *self, size_t count)
+{
+    for (bool all = false; !all; sched_yield()) {
+        pthread_mutex_lock(&self->writer.mutex);
+        all = self->writer.waiting_count == count;
+        pthread_mutex_unlock(&self->writer.mutex);
+    }
+}
+
 /* The leader's own work lasts until all the others wait, so that they become one batch. */
 static kedge_status wait_for_the_others(kedge_sqlite_connection *connection, void *argument,
                                         kedge_error *error)
 {
     crowd *self = argument;
     atomic_store(&self->leader_runs, true);
-    for (bool all = false; !all; sched_yield()) {
-        pthread_mutex_lock(&self->writer.mutex);
-        all = self->writer.waiting_count == FOLLOWERS;
-        pthread_mutex_unlock(&self->writer.mutex);
-    }
+    wait_until_so_many_wait(self, self->followers);
     return insert(connection, 1000, error);
 }
 
@@ -146,6 +154,51 @@ static void test_when_the_transaction_is_lost_no_work_of_the_batch_succeeded(voi
     assert_rows(self, 2, 1002);
 }
 
+/* The first one inserts, the second one finds that it has, the third one loses the transaction. */
+static kedge_status insert_if_absent(kedge_sqlite_connection *connection, void *argument,
+                                     kedge_error *error)
+{
+    follower *me = argument;
+    sqlite3_stmt *statement;
+    if (me->number == 2) {
+        sqlite3_exec(connection->handle, "ROLLBACK", NULL, NULL, NULL);
+        return kedge_fail(error, KEDGE_DISK_FULL, "disk-full", "as SQLite does");
+    }
+    kedge_status status = kedge_sqlite_statement(connection, COUNT, &statement, error);
+    if (status == KEDGE_OK) status = kedge_sqlite_step(connection, statement, error);
+    if (status != KEDGE_OK) return status;
+    bool taken = sqlite3_column_int64(statement, 0) > 1;
+    kedge_sqlite_reset(statement);
+    return taken ? kedge_fail(error, KEDGE_CONFLICT, "taken", "another one has inserted")
+                 : insert(connection, 1, error);
+}
+
+static void *lead_or_follow_in_turn(void *argument)
+{
+    crowd *self = argument;
+    follower me = {self, atomic_fetch_add(&self->next, 1)};
+    if (me.number == (int)self->followers) {
+        assert_ok(kedge_sqlite_write(&self->writer, wait_for_the_others, self, NULL));
+        return NULL;
+    }
+    while (!atomic_load(&self->leader_runs))
+        sched_yield();
+    wait_until_so_many_wait(self, (size_t)me.number);
+    self->ends[me.number] = kedge_sqlite_write(&self->writer, insert_if_absent, &me, NULL);
+    return NULL;
+}
+
+static void test_a_conflict_with_a_write_of_a_lost_transaction_is_none(void **state)
+{
+    crowd *self = *state;
+    self->followers = 3;
+    world_run_threads(lead_or_follow_in_turn, self, self->followers + 1);
+    assert_int_equal(self->writer.batch_count, 2);
+    assert_rows(self, 1, 1000);
+    for (size_t i = 0; i < self->followers; i++)
+        assert_int_equal(self->ends[i], KEDGE_DISK_FULL);
+}
+
 static void test_a_writer_of_another_connection_is_waited_for(void **state)
 {
     crowd *self = *state;
@@ -169,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         apart(test_one_commit_serves_all_that_wait_and_each_has_its_own_end),
         apart(test_when_the_transaction_is_lost_no_work_of_the_batch_succeeded),
+        apart(test_a_conflict_with_a_write_of_a_lost_transaction_is_none),
         apart(test_a_writer_of_another_connection_is_waited_for),
     };
     return cmocka_run_group_tests_name("ports: group commit", tests, NULL, NULL);
