@@ -90,6 +90,11 @@ static bool decode_base64(kedge_buffer *body)
     return decoded;
 }
 
+static void refuse_without_memory(http_call *call)
+{
+    kedge_api_problem(&call->response, 503, "overloaded", "the function is out of memory");
+}
+
 /* False with a problem. */
 static bool read_body(http_call *call, kedge_bytes event)
 {
@@ -104,7 +109,7 @@ static bool read_body(http_call *call, kedge_bytes event)
     if (read && encoded && call->body.size > 0) read = decode_base64(&call->body);
     call->received_bytes = call->body.size;
     if (call->body.no_memory) {
-        kedge_api_problem(&call->response, 503, "overloaded", "the function is out of memory");
+        refuse_without_memory(call);
     } else if (!read) {
         kedge_api_problem(&call->response, 400, "event-invalid",
                           "the event's body is neither text nor base64");
@@ -125,6 +130,10 @@ static bool read_event(http_call *call, kedge_bytes event)
                  kedge_event_path(event, context, &call->path);
     if (kedge_json_member(event, "rawQueryString", &value))
         named = named && kedge_json_to_text(value, &call->query);
+    if (call->path.no_memory || call->query.no_memory) {
+        refuse_without_memory(call);
+        return false;
+    }
     if (!named) {
         kedge_api_problem(&call->response, 400, "event-invalid",
                           "the event names no method, rawPath or rawQueryString");

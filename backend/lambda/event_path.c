@@ -43,6 +43,7 @@ bool kedge_event_path(kedge_bytes event, kedge_bytes context, kedge_buffer *path
             kedge_percent_encode(text, KEDGE_PERCENT_UNRESERVED "/", path);
         }
     }
+    path->no_memory = path->no_memory || raw.no_memory;
     kedge_buffer_free(&raw);
     return found;
 }

@@ -9,7 +9,8 @@
 
 #include "common/json.h"
 
-/* `context` is the event's requestContext. Appends to `path`; false: there is no path. */
+/* `context` is the event's requestContext. Appends to `path`; false: there is no path, or, when
+ * path->no_memory is set, no memory. */
 bool kedge_event_path(kedge_bytes event, kedge_bytes context, kedge_buffer *path);
 
 #endif
