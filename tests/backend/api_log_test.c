@@ -165,6 +165,25 @@ static void test_pages_go_both_ways(void **state)
     }
 }
 
+/* The largest number is far behind the end; what is larger is none. */
+static void test_numbers_at_their_end_are_answered(void **state)
+{
+    static const char *const empty[] = {"from=9007199254740991", "after=9007199254740991",
+                                        "from=9007199254740990&to=9007199254740991"};
+    static const char *const wrong[] = {"from=9007199254740992", "from=9223372036854775807",
+                                        "after=9007199254740992", "to=9007199254740992"};
+    api_world *world = *state;
+    add(world, "1");
+    for (size_t i = 0; i < sizeof empty / sizeof empty[0]; i++)
+        assert_page(world, api_format("/entries?%s", empty[i]), "");
+    assert_page(world, "/entries?from=9007199254740991&order=down", "1,0");
+    assert_page(world, "/entries?to=9007199254740991", "0,1");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        ask(world, "GET", api_format("/entries?%s", wrong[i]), "");
+        assert_response_is(world, 400, "query-invalid");
+    }
+}
+
 static void test_snapshots_and_segments_show_in_queries(void **state)
 {
     api_world *world = *state;
@@ -271,6 +290,7 @@ int main(void)
             test_a_conflict_tells_the_next_number_and_the_entries_in_between, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_append_with_an_id_may_be_repeated, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pages_go_both_ways, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_numbers_at_their_end_are_answered, setup, teardown),
         cmocka_unit_test_setup_teardown(test_snapshots_and_segments_show_in_queries, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_page_ends_behind_a_megabyte, setup, teardown),
