@@ -27,11 +27,8 @@ kedge_status kedge_cache_meta_write(kedge_store_db *db, const kedge_cache_meta *
 {
     /* The columns that stay were checked when the row was read. */
     static const char *const sql =
-        "UPDATE meta SET client = ?1, lineage = ?2, version = ?3, lmid = ?4, revision = ?5,"
-        " reflected_sequence = ?6, resyncing = ?7, item_rows = ?8, item_sum = ?9, base_rows = ?10,"
-        " base_sum = ?11, checksum = kedge_checksum(" KEDGE_SQL_NUMBER(
-            KEDGE_ROW_CACHE_META) ", only, ?1, ?2, ?3, ?4, ?5, ?6, ?7, organization, project,"
-                                  " ?8, ?9, ?10, ?11) WHERE only = 1";
+        "UPDATE meta SET ({position}, {sums}, checksum) = ({?11}, kedge_checksum(" KEDGE_SQL_NUMBER(
+            KEDGE_ROW_CACHE_META) ", only, {?7}, organization, project, ?8, ?9, ?10, ?11))";
     kedge_status status = kedge_store_db_change(
         db, sql, error, "cciiiiiiiii", meta->client, meta->lineage, meta->version, meta->lmid,
         meta->revision, meta->reflected_sequence, (int64_t)meta->resyncing, meta->items.rows,

@@ -37,10 +37,9 @@ static kedge_status from_tail_to_inbox(kedge_store *store, const char *client,
 {
     static const char *const show = "{set_aside} (SELECT {edit}, ?5 AS version, ?6 AS code,"
                                     " ?7 AS message, 0 AS state, ?4 AS decided_ms"
-                                    " FROM confirmed WHERE client = ?1 AND id = ?2 AND digest = ?3"
+                                    " FROM confirmed WHERE {same}"
                                     " AND {intact confirmed})";
-    static const char *const forget =
-        "DELETE FROM confirmed WHERE client = ?1 AND id = ?2 AND digest = ?3";
+    static const char *const forget = "DELETE FROM confirmed WHERE {same}";
     kedge_status status = run_for(store, show, client, outcome, moved, error);
     if (status != KEDGE_OK || *moved == 0) return status;
     return run_for(store, forget, client, outcome, moved, error);
@@ -52,11 +51,10 @@ static kedge_status from_inbox_to_tail(kedge_store *store, const char *client,
 {
     static const char *const keep =
         "INSERT INTO {sealed confirmed} (SELECT *, ?4 AS confirmed_ms FROM rejected"
-        " WHERE client = ?1 AND id = ?2 AND digest = ?3 AND state IN (0, 4)"
+        " WHERE {same} AND state IN (0, 4)"
         " AND {intact rejected} AND {not_pending})";
-    static const char *const forget =
-        "DELETE FROM rejected WHERE client = ?1 AND id = ?2 AND digest = ?3 AND state IN (0, 4)"
-        " AND {not_pending}";
+    static const char *const forget = "DELETE FROM rejected WHERE {same} AND state IN (0, 4)"
+                                      " AND {not_pending}";
     kedge_status status = run_for(store, keep, client, outcome, moved, error);
     if (status != KEDGE_OK || *moved == 0) return status;
     return run_for(store, forget, client, outcome, moved, error);

@@ -210,7 +210,7 @@ static kedge_status find_end(kedge_store *store, int64_t *through, kedge_error *
 static kedge_status dismiss_next(kedge_store *store, dismissal *at, kedge_error *error)
 {
     static const char *const sql = "SELECT sequence FROM rejected WHERE sequence > ?1 AND"
-                                   " sequence <= ?2 AND state IN (0, 3) ORDER BY sequence LIMIT 1";
+                                   " sequence <= ?2 AND state IN (0, 3) {least}";
     sqlite3_stmt *find;
     bool shown;
     kedge_status status =

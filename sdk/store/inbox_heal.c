@@ -155,9 +155,8 @@ static kedge_status delete_entry(kedge_store_db *db, int64_t key, kedge_error *e
  * damaged, it has nothing left to show. */
 static kedge_status delete_closed(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char *const sql =
-        "DELETE FROM rejected WHERE ((state IN (1, 2) AND args = '')"
-        " OR (state = 5 AND args GLOB '[1-9]*')) AND checksum IS NOT {rejected#}";
+    static const char *const sql = "DELETE FROM rejected WHERE ((state IN (1, 2) AND args = '')"
+                                   " OR (state = 5 AND args GLOB '[1-9]*')) AND {unsound rejected}";
     kedge_store_db *db = &heal->store->outbox;
     kedge_status status = kedge_store_db_execute(db, sql, error);
     if (status == KEDGE_OK && sqlite3_changes(db->handle) > 0) heal->changed = true;
@@ -166,7 +165,7 @@ static kedge_status delete_closed(kedge_outbox_healing *heal, kedge_error *error
 
 kedge_status kedge_inbox_make_leads(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char *const drop = "DELETE FROM rejected WHERE checksum IS NOT {rejected#} AND "
+    static const char *const drop = "DELETE FROM rejected WHERE {unsound rejected} AND "
                                     "sequence IN (SELECT first FROM {leads})";
     static const char *const lead =
         "{set_aside} (SELECT first AS sequence, '' AS client, 0 AS id,"

@@ -73,7 +73,7 @@ static kedge_status write_statistics(kedge_store_db *db, const char *name, kedge
 static kedge_status check_rows(kedge_store_db *db, const char *collection, kedge_error *error)
 {
     static const char *const sql =
-        "SELECT count(*) FROM item WHERE collection = ?1 AND checksum IS NOT {item#}";
+        "SELECT count(*) FROM item WHERE collection = ?1 AND {unsound item}";
     int64_t damaged;
     kedge_status status = kedge_store_db_find_number(db, sql, &damaged, error, "c", collection);
     return damaged == 0 ? status : kedge_table_fail(db, "item", error);

@@ -12,8 +12,7 @@
 
 #include <string.h>
 
-#define ROW            "{pending}, checksum, {intact pending}"
-#define COVERED_COLUMN 14 /* behind ROW */
+#define COVERED_COLUMN 14 /* behind {pending_row} */
 #define META_COPIES    2
 
 /* ---- meta ---- */
@@ -171,7 +170,7 @@ kedge_status kedge_outbox_fail_row(kedge_store_db *db, const char *table, int64_
 kedge_status kedge_outbox_cursor_open_all(kedge_store_db *db, sqlite3_stmt **cursor,
                                           kedge_error *error)
 {
-    static const char *const sql = "SELECT " ROW " FROM pending ORDER BY sequence";
+    static const char *const sql = "SELECT {pending_row} FROM pending ORDER BY sequence";
     return kedge_store_db_take(db, sql, cursor, error);
 }
 
@@ -196,7 +195,7 @@ kedge_status kedge_outbox_cursor_open_behind(kedge_store_db *db, const kedge_cac
                                              kedge_error *error)
 {
     static const char *const sql =
-        "SELECT " ROW ", {covered} FROM pending WHERE sequence > ?4 ORDER BY sequence";
+        "SELECT {pending_row}, {covered} FROM pending WHERE sequence > ?4 ORDER BY sequence";
     return kedge_store_db_bind(db, sql, cursor, error, "ciii", cache->client, cache->lmid,
                                cache->version, sequence);
 }
@@ -231,7 +230,7 @@ static kedge_status find_one(kedge_store_db *db, sqlite3_stmt *find, kedge_pendi
 kedge_status kedge_outbox_find(kedge_store_db *db, int64_t sequence, kedge_pending *row,
                                kedge_error *error)
 {
-    static const char *const sql = "SELECT " ROW " FROM pending WHERE sequence = ?1";
+    static const char *const sql = "SELECT {pending_row} FROM pending WHERE sequence = ?1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_bind(db, sql, &find, error, "i", sequence);
     return status == KEDGE_OK ? find_one(db, find, row, error) : status;
@@ -300,8 +299,7 @@ kedge_status kedge_outbox_seal_all(kedge_store_db *db, kedge_error *error)
 kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *meta,
                                         kedge_error *error)
 {
-    static const char *const sql =
-        "SELECT count(*), coalesce(sum(checksum & 4294967295), 0) FROM pending";
+    static const char *const sql = "SELECT count(*), {sum} FROM pending";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "");
     if (status != KEDGE_OK) return status;
@@ -315,8 +313,7 @@ kedge_status kedge_outbox_lowest(kedge_store_db *db, const kedge_outbox_meta *me
 {
     /* The ids of the living client rise with the sequences, so the first row
      * found is the lowest. */
-    static const char *const sql =
-        "SELECT id FROM pending WHERE client = ?1 AND id > ?2 ORDER BY sequence LIMIT 1";
+    static const char *const sql = "SELECT id {undecided}";
     bool same = strcmp(meta->client, cache->client) == 0;
     kedge_status status =
         kedge_store_db_find_number(db, sql, id, error, "ci", meta->client, same ? cache->lmid : 0);

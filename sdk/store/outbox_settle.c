@@ -51,8 +51,7 @@ static kedge_status state_of(kedge_store *store, int64_t sequence,
  * that of another edit. */
 static kedge_status check_entry(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
-    static const char *const sql =
-        "SELECT checksum IS NOT {rejected#} FROM rejected WHERE sequence = ?1";
+    static const char *const sql = "SELECT {unsound rejected} FROM rejected WHERE sequence = ?1";
     int64_t damaged;
     kedge_status status = kedge_store_db_find_number(db, sql, &damaged, error, "i", sequence);
     return damaged ? kedge_outbox_fail_row(db, "rejected", sequence, error) : status;
@@ -90,8 +89,7 @@ typedef struct tail_row {
 static kedge_status oldest(kedge_store_db *db, tail_row *row, kedge_error *error)
 {
     static const char *const sql =
-        "SELECT ordinal, (SELECT rows FROM totals WHERE name = 'confirmed'"
-        " AND {intact totals}), id, confirmed_ms, length(CAST(args AS BLOB)),"
+        "SELECT ordinal, {total confirmed}, id, confirmed_ms, {bytes},"
         " client, {intact confirmed} FROM confirmed ORDER BY ordinal LIMIT 1";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "");
@@ -150,12 +148,11 @@ static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta 
 static kedge_status count_covered(kedge_store_db *db, const kedge_cache_meta *cache,
                                   kedge_outbox_meta *meta, kedge_error *error)
 {
-    static const char *const sql =
-        "SELECT count(*), coalesce(sum(checksum & 4294967295), 0), coalesce(sum(CASE WHEN sequence "
-        "IN"
-        " (SELECT sequence FROM rejected) THEN 0 ELSE length(CAST(args AS BLOB)) END), 0),"
-        " min(CASE WHEN {intact pending} THEN NULL ELSE sequence END)"
-        " FROM pending WHERE {covered_rows}";
+    static const char *const sql = "SELECT count(*), {sum}, coalesce(sum(CASE WHEN sequence "
+                                   "IN"
+                                   " (SELECT sequence FROM rejected) THEN 0 ELSE {bytes} END), 0),"
+                                   " min(CASE WHEN {intact pending} THEN NULL ELSE sequence END)"
+                                   " FROM pending WHERE {covered_rows}";
     sqlite3_stmt *sum;
     kedge_status status = kedge_store_db_find(db, sql, &sum, error, "cii", cache->client,
                                               cache->lmid, cache->version);

@@ -29,11 +29,15 @@ static const char OUTBOX_PIECES[] =
     " trimmed_through INTEGER, tail_bytes INTEGER, settled_version INTEGER, settled_lineage TEXT,"
     " ask_settled INTEGER, pending_rows INTEGER, pending_sum INTEGER, organization TEXT,"
     " project TEXT\n"
+    /* Few rows are withheld, and none while all is well: neither index costs an edit anything. */
+    "withheld_index=CREATE INDEX pending_withheld ON pending(withheld) WHERE withheld <> 0;\n"
     "add=ALTER TABLE @ ADD COLUMN\n"
     "number=INTEGER NOT NULL DEFAULT 0\n"
+    "drop_staged=DELETE FROM staging; DELETE FROM staged_item; DELETE FROM staged_outcome\n"
 
     /* ---- parameters ---- */
-    "?11=?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11\n"
+    "?7=?1, ?2, ?3, ?4, ?5, ?6, ?7\n"
+    "?11={?7}, ?8, ?9, ?10, ?11\n"
     "?15={?11}, ?12, ?13, ?14, ?15\n"
     "?16={?15}, ?16\n"
 
@@ -44,6 +48,7 @@ static const char OUTBOX_PIECES[] =
     " 3 AS state, ?6 AS decided_ms)\n"
     "no_origin=NULL AS uid, NULL AS digest, NULL AS origin_client, NULL AS origin_id\n"
     "pending={edit}, covered_version, withheld\n"
+    "pending_row={pending}, checksum, {intact pending}\n"
     "pending#=kedge_checksum(1, {pending})\n"
     "rejected={edit}, version, code, message, state, decided_ms\n"
     "rejected#=kedge_checksum(2, {rejected})\n"
@@ -63,17 +68,22 @@ static const char OUTBOX_PIECES[] =
     "declared#=kedge_checksum(7, {declared})\n"
 
     /* ---- the next row that can be read (salvage.c) ---- */
-    "by_sequence=SELECT sequence, {@}, checksum IS {@#} FROM @ WHERE sequence > ?1"
-    " ORDER BY sequence LIMIT 1\n"
+    "by_sequence=SELECT sequence, {@}, checksum IS {@#} FROM @ WHERE sequence > ?1 {least}\n"
     "by_ordinal=SELECT ordinal, {@}, checksum IS {@#} FROM @ WHERE ordinal > ?1"
-    " ORDER BY ordinal LIMIT 1\n"
+    " ORDER BY ordinal LIMIT 1\n";
 
+/* Of the outbox, too: which rows, and what becomes of them. */
+static const char ROW_PIECES[] =
     /* ---- copies from another table ---- */
     "set_aside=INSERT OR IGNORE INTO {sealed rejected}\n"
     "recalled_from=INSERT OR REPLACE INTO {sealed pending} (SELECT *, NULL AS covered_version,"
     " 0 AS withheld FROM\n"
 
     /* ---- which rows ---- */
+    "least=ORDER BY sequence LIMIT 1\n"
+    "unsound=checksum IS NOT {@#}\n"
+    "same=client = ?1 AND id = ?2 AND digest = ?3\n"
+    "undecided=FROM pending WHERE client = ?1 AND id > ?2 {least}\n"
     "not_pending=sequence NOT IN (SELECT sequence FROM pending)\n"
     "between=FROM @ WHERE client = ?1 AND id > ?2 AND id <= ?3\n"
     /* The rule of store.h; ?1 is the cache's client, ?2 its lmid, ?3 its version. */
@@ -82,7 +92,7 @@ static const char OUTBOX_PIECES[] =
      * of a client rise with the sequences, the rows up to its first uncovered one, and those with
      * a covered_version. */
     "covered_rows=(sequence IN (SELECT sequence FROM pending WHERE sequence < coalesce((SELECT"
-    " sequence FROM pending WHERE client = ?1 AND id > ?2 ORDER BY sequence LIMIT 1),"
+    " sequence {undecided}),"
     " 9223372036854775807) UNION ALL SELECT sequence FROM pending WHERE covered_version IS NOT"
     " NULL) AND {covered})\n"
     /* The mutation of a row of `rejected` is not predicted any more. */
@@ -97,9 +107,14 @@ static const char OUTBOX_PIECES[] =
     " WHERE typeof(first) = 'integer' AND first BETWEEN 1 AND newest - 1"
     " GROUP BY first)\n"
 
+    /* ---- what rows amount to ---- */
+    "bytes=length(CAST(args AS BLOB))\n"
+    "sum=coalesce(sum(checksum & 4294967295), 0)\n"
+
     /* ---- what `totals` has of a table: counted, and kept by triggers ---- */
-    "counted=SELECT '@' AS name, count(*) AS rows, coalesce(sum(checksum & 4294967295), 0) AS sum"
-    " FROM @\n"
+    "total=(SELECT rows FROM totals WHERE name = '@' AND {intact totals})\n"
+    "counted=SELECT '@' AS name, count(*) AS rows, {sum} AS sum FROM @\n"
+    "all_counted=({counted rejected} UNION ALL {counted confirmed} UNION ALL {counted trimmed})\n"
     "totals_of=INSERT INTO totals(name, rows, sum, checksum)"
     " VALUES('@', 0, 0, kedge_checksum(6, '@', 0, 0));"
     "CREATE TRIGGER @_in AFTER INSERT ON @ BEGIN UPDATE totals SET rows = rows + 1,"
@@ -110,7 +125,8 @@ static const char OUTBOX_PIECES[] =
     " -old.checksum) WHERE name = '@'; END;"
     "CREATE TRIGGER @_anew AFTER UPDATE OF checksum ON @ BEGIN UPDATE totals SET rows = rows + 0,"
     " sum = sum + new.checksum - old.checksum, checksum = kedge_checksum(6, name, rows + 0,"
-    " sum + new.checksum - old.checksum) WHERE name = '@'; END;\n";
+    " sum + new.checksum - old.checksum) WHERE name = '@'; END;\n"
+    "no_totals_of=DROP TRIGGER @_in;DROP TRIGGER @_out;DROP TRIGGER @_anew;\n";
 
 static const char CACHE_PIECES[] =
     /* ---- the columns of tables ---- */
@@ -169,6 +185,7 @@ static const char *find_among(const char *line, const char *name)
 static const char *find(const char *name)
 {
     const char *text = find_among(OUTBOX_PIECES, name);
+    if (!text) text = find_among(ROW_PIECES, name);
     if (!text) text = find_among(CACHE_PIECES, name);
     KEDGE_ASSERT(text != NULL);
     return text;

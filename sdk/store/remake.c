@@ -29,7 +29,7 @@ static kedge_status next_conflict(kedge_store *store, int64_t behind, conflict *
 {
     static const char *const sql = "SELECT sequence, timestamp, args, {intact rejected} FROM "
                                    "rejected WHERE state = 4 AND sequence > ?1"
-                                   " ORDER BY sequence LIMIT 1";
+                                   " {least}";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", behind);

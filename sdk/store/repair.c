@@ -226,13 +226,13 @@ static kedge_status save_tail(repair *all, kedge_error *error)
 }
 
 /* Returns how many rows the table had, or -1 when `totals` is damaged. */
-static int64_t read_total(repair *all, const char *sql)
+static int64_t read_total(repair *all, const char *table)
 {
-    static const char *const damaged =
-        "SELECT count(*) FROM totals WHERE checksum IS NOT {totals#}";
+    static const char *const sql = "SELECT coalesce((SELECT rows FROM totals WHERE name = ?1), -1)";
+    static const char *const damaged = "SELECT count(*) FROM totals WHERE {unsound totals}";
     int64_t wrong = 0, rows = 0;
     if (kedge_store_db_number(&all->old, damaged, &wrong, NULL) != KEDGE_OK || wrong > 0 ||
-        kedge_store_db_number(&all->old, sql, &rows, NULL) != KEDGE_OK)
+        kedge_store_db_find_number(&all->old, sql, &rows, NULL, "c", table) != KEDGE_OK)
         return -1;
     return rows;
 }
@@ -241,9 +241,7 @@ static int64_t read_total(repair *all, const char *sql)
  * found. An old meta row also counts what left the inbox since. */
 static int64_t missing_rejections(repair *all, bool *known)
 {
-    static const char *const sql =
-        "SELECT coalesce((SELECT rows FROM totals WHERE name = 'rejected'), -1)";
-    int64_t rows = read_total(all, sql);
+    int64_t rows = read_total(all, "rejected");
     if (is_newest(all) && all->old_meta.rejected_rows > rows) rows = all->old_meta.rejected_rows;
     *known = rows >= 0;
     return rows > all->inbox_rows ? rows - all->inbox_rows : 0;
@@ -253,15 +251,13 @@ static int64_t missing_rejections(repair *all, bool *known)
  * cannot. */
 static kedge_status mark_old_client(repair *all, kedge_error *error)
 {
-    static const char *const sql =
-        "SELECT coalesce((SELECT rows FROM totals WHERE name = 'confirmed'), -1)";
     bool known;
     kedge_store_db *db = &all->made.store->outbox;
     kedge_cache_meta nothing = {0};
     kedge_tail_mark mark = {all->old_meta.client, all->old_meta.trimmed_through, 0};
     int64_t lowest = 1;
     int64_t absent = all->old_meta.pending_rows - all->pending_rows;
-    int64_t missing = read_total(all, sql) - all->report->confirmed;
+    int64_t missing = read_total(all, "confirmed") - all->report->confirmed;
     if (all->meta_known &&
         kedge_outbox_lowest(&all->old, &all->old_meta, &nothing, &lowest, NULL) == KEDGE_OK)
         mark.through = lowest - 1;

@@ -173,9 +173,9 @@ static kedge_status set_tail_aside(kedge_store *store, kedge_outbox_meta *meta, 
         " {no_origin}, 0 AS version, 'damaged' AS code,"
         " 'this edit was damaged on the disk, and the restored server may lack it' AS message,"
         " 3 AS state, ?2 AS decided_ms FROM confirmed"
-        " WHERE checksum IS NOT {confirmed#} AND typeof(sequence) = 'integer'"
+        " WHERE {unsound confirmed} AND typeof(sequence) = 'integer'"
         " AND sequence BETWEEN 1 AND ?1 AND {not_pending})";
-    static const char *const forget = "DELETE FROM confirmed WHERE checksum IS NOT {confirmed#}";
+    static const char *const forget = "DELETE FROM confirmed WHERE {unsound confirmed}";
     kedge_store_db *db = &store->outbox;
     kedge_status status =
         kedge_store_db_change(db, show, error, "ii", meta->last_sequence,
@@ -191,7 +191,7 @@ static kedge_status next_confirmed(kedge_store *store, const rotation *work, int
 {
     static const char *const sql =
         "SELECT sequence, id, digest FROM confirmed WHERE client = ?1 AND id <= ?2"
-        " AND sequence > ?3 ORDER BY sequence LIMIT 1";
+        " AND sequence > ?3 {least}";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "cii", work->old_client,
@@ -241,7 +241,7 @@ static kedge_status recall_rejections(kedge_store *store, kedge_error *error)
         "DELETE FROM rejected WHERE state IN (0, 4) AND sequence IN (SELECT sequence FROM "
         "pending)"};
     static const char *const damaged =
-        "SELECT min(sequence) FROM rejected WHERE checksum IS NOT {rejected#}";
+        "SELECT min(sequence) FROM rejected WHERE {unsound rejected}";
     int64_t sequence = 0;
     kedge_status status = kedge_store_db_number(&store->outbox, damaged, &sequence, error);
     if (status == KEDGE_OK && sequence != 0)

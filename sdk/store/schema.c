@@ -24,11 +24,7 @@
     " sequence INTEGER PRIMARY KEY, checksum INTEGER, {edit_types}, covered_version INTEGER,"      \
     " withheld INTEGER);"                                                                          \
     "CREATE INDEX pending_covered ON pending(covered_version) WHERE covered_version IS NOT "       \
-    "NULL;" OUTBOX_PENDING_WITHHELD
-
-/* Few rows are withheld, and none while all is well: neither index costs an edit anything. */
-#define OUTBOX_PENDING_WITHHELD                                                                    \
-    "CREATE INDEX pending_withheld ON pending(withheld) WHERE withheld <> 0;"
+    "NULL;{withheld_index}"
 
 #define OUTBOX_REJECTED                                                                            \
     "CREATE TABLE rejected("                                                                       \
@@ -101,7 +97,7 @@ static const char *const OUTBOX_LAYOUT_3[] = {
 
 /* Layout 4 finds what is withheld by an index. */
 static const char *const OUTBOX_LAYOUT_4[] = {
-    "DROP INDEX IF EXISTS pending_withheld;" OUTBOX_PENDING_WITHHELD, NULL};
+    "DROP INDEX IF EXISTS pending_withheld;{withheld_index}", NULL};
 
 /* Layout 5 has declared indexes. */
 static const char *const OUTBOX_LAYOUT_5[] = {OUTBOX_DECLARED, NULL};
@@ -169,7 +165,7 @@ static const kedge_schema_table CACHE_TABLES[] = {
 /* Layout 2 has checksums and counts: what stands there is taken as it is. Pages of a snapshot that
  * was being fetched are fetched again. */
 static const char *const CACHE_LAYOUT_2[] = {
-    "DELETE FROM staging; DELETE FROM staged_item; DELETE FROM staged_outcome;"
+    "{drop_staged};"
     "{add item} checksum {number};"
     "{add base} checksum {number};"
     "{add staged_item} checksum {number};"

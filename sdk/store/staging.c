@@ -151,7 +151,5 @@ kedge_status kedge_staging_swap(kedge_store *store, const kedge_staging *staging
 
 kedge_status kedge_staging_drop(kedge_store *store, kedge_error *error)
 {
-    return kedge_store_db_execute(
-        &store->cache, "DELETE FROM staging; DELETE FROM staged_item; DELETE FROM staged_outcome",
-        error);
+    return kedge_store_db_execute(&store->cache, "{drop_staged}", error);
 }

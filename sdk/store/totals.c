@@ -18,12 +18,9 @@
 
 /* ---- the totals ---- */
 
-#define COUNTED "{counted rejected} UNION ALL {counted confirmed} UNION ALL {counted trimmed}"
-
 kedge_status kedge_outbox_count_tail(kedge_store_db *db, int64_t *bytes, kedge_error *error)
 {
-    static const char *const sql =
-        "SELECT coalesce(sum(length(CAST(args AS BLOB))), 0) FROM confirmed";
+    static const char *const sql = "SELECT coalesce(sum({bytes}), 0) FROM confirmed";
     return kedge_store_db_number(db, sql, bytes, error);
 }
 
@@ -159,7 +156,7 @@ kedge_status kedge_totals_check(kedge_outbox_healing *heal, kedge_error *error)
     static const char *const sql =
         "SELECT counted.name, totals.rows - counted.rows,"
         " totals.checksum = kedge_checksum(6, totals.name, totals.rows, totals.sum)"
-        " FROM (" COUNTED ") AS counted LEFT JOIN totals USING(name)"
+        " FROM {all_counted} AS counted LEFT JOIN totals USING(name)"
         " WHERE totals.rows IS NOT counted.rows OR totals.sum IS NOT counted.sum"
         " OR totals.checksum IS NOT kedge_checksum(6, totals.name, totals.rows, totals.sum)";
     kedge_store_db *db = &heal->store->outbox;
@@ -189,15 +186,13 @@ kedge_status kedge_outbox_count_rejected(kedge_store_db *db, kedge_outbox_meta *
                                          kedge_error *error)
 {
     static const char *const sql =
-        "SELECT coalesce((SELECT rows FROM totals WHERE name = 'rejected'"
-        " AND {intact totals}), (SELECT count(*) FROM rejected))";
+        "SELECT coalesce({total rejected}, (SELECT count(*) FROM rejected))";
     return kedge_store_db_number(db, sql, &meta->rejected_rows, error);
 }
 
 kedge_status kedge_totals_write(kedge_store_db *db, kedge_error *error)
 {
-    static const char *const sql = "DELETE FROM totals;"
-                                   "INSERT INTO {sealed totals} (" COUNTED ")";
+    static const char *const sql = "DELETE FROM totals;INSERT INTO {sealed totals} {all_counted}";
     return kedge_store_db_execute(db, sql, error);
 }
 
@@ -319,7 +314,7 @@ kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_wire_cl
 /* It is not known how many mutations a damaged row stood for. */
 kedge_status kedge_trimmed_heal(kedge_outbox_healing *heal, kedge_error *error)
 {
-    static const char *const sql = "DELETE FROM trimmed WHERE checksum IS NOT {trimmed#}";
+    static const char *const sql = "DELETE FROM trimmed WHERE {unsound trimmed}";
     kedge_store_db *db = &heal->store->outbox;
     kedge_status status = kedge_store_db_change(db, sql, error, "");
     if (status != KEDGE_OK) return status;
