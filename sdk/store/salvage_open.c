@@ -3,7 +3,12 @@
  * All outboxes of one layout are created in the same way, so their header and schema are on the
  * same pages with the same contents, and their tables begin at the same pages. So these pages of
  * the copy are exchanged with those of an empty outbox. If rows that are then read are sound, this
- * was right; otherwise the pages are exchanged back. */
+ * was right; otherwise the pages are exchanged back.
+ *
+ * The tables of a file that shrink.c has written anew begin at other pages, also the same in all
+ * such files. What the schema has beside its tables then stands behind the rows, and is not needed
+ * to read these. So both kinds of an empty outbox are tried, and the one that gives more is
+ * taken. */
 #include "sdk/store/salvage.h"
 
 #include "common/error.h"
@@ -81,17 +86,23 @@ static kedge_status list_pages(kedge_store_db *db, graft *list, kedge_error *err
     return status;
 }
 
+/* As shrink.c leaves it, with a schema of one page. */
+static const char *const WRITE_ANEW = "{no_totals_of rejected}"
+                                      "{no_totals_of confirmed}{no_totals_of trimmed} VACUUM";
+
 /* Written through a rollback journal, so that all of it stands in the file. */
-static kedge_status make_fresh(const char *path, graft *list, kedge_error *error)
+static kedge_status make_fresh(const char *path, bool anew, graft *list, kedge_error *error)
 {
     kedge_store_db db;
     kedge_outbox_meta nothing = {0};
     *list = (graft){0};
+    (void)unlink(path);
     kedge_status status = kedge_store_db_open(
         &db, path, "an empty outbox", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, error);
     if (status != KEDGE_OK) return status;
     status = kedge_store_db_execute(&db, "PRAGMA synchronous=OFF", error);
     if (status == KEDGE_OK) status = kedge_schema_make_outbox(&db, &nothing, error);
+    if (status == KEDGE_OK && anew) status = kedge_store_db_execute(&db, WRITE_ANEW, error);
     if (status == KEDGE_OK) status = list_pages(&db, list, error);
     kedge_store_db_close(&db);
     return status;
@@ -162,24 +173,38 @@ static bool has_a_page(const char *file)
     return stat(file, &facts) == 0 && facts.st_size >= PAGE_BYTES;
 }
 
-static kedge_status try_graft(kedge_store_db *db, const char *file, const char *fresh,
-                              kedge_salvage_count *found, bool *grafted, kedge_error *error)
+static kedge_status open_grafted(kedge_store_db *db, const char *file, const char *fresh, bool anew,
+                                 graft *list, kedge_salvage_count *found, kedge_error *error)
 {
-    kedge_salvage_count with;
+    kedge_status status = make_fresh(fresh, anew, list, error);
+    if (status == KEDGE_OK) status = exchange(file, fresh, list, true, error);
+    return status == KEDGE_OK ? open_copy(db, file, found, error) : status;
+}
+
+/* Leaves the copy as it was. */
+static kedge_status count_grafted(kedge_store_db *db, const char *file, const char *fresh,
+                                  bool anew, kedge_salvage_count *found, kedge_error *error)
+{
     graft list;
+    kedge_status status = open_grafted(db, file, fresh, anew, &list, found, error);
+    kedge_store_db_close(db);
+    return status == KEDGE_OK ? exchange(file, fresh, &list, false, error) : status;
+}
+
+static kedge_status try_grafts(kedge_store_db *db, const char *file, const char *fresh,
+                               kedge_salvage_count *found, bool *grafted, kedge_error *error)
+{
+    graft list;
+    kedge_salvage_count made, anew;
     bool readable = db->handle != NULL;
     kedge_store_db_close(db);
-    kedge_status status = make_fresh(fresh, &list, error);
-    if (status == KEDGE_OK) status = exchange(file, fresh, &list, true, error);
-    if (status == KEDGE_OK) status = open_copy(db, file, &with, error);
+    kedge_status status = count_grafted(db, file, fresh, false, &made, error);
+    if (status == KEDGE_OK) status = count_grafted(db, file, fresh, true, &anew, error);
     if (status != KEDGE_OK) return status;
-    *grafted = proofs(&with) > proofs(found);
-    if (*grafted) *found = with;
-    if (*grafted || !readable) return KEDGE_OK;
-    kedge_store_db_close(db);
-    status = exchange(file, fresh, &list, false, error);
-    if (status == KEDGE_OK) status = open_copy(db, file, found, error);
-    return status;
+    bool better = proofs(&anew) > proofs(&made);
+    *grafted = proofs(better ? &anew : &made) > proofs(found);
+    if (!*grafted && readable) return open_copy(db, file, found, error);
+    return open_grafted(db, file, fresh, better, &list, found, error);
 }
 
 kedge_status kedge_salvage_open(kedge_store_db *db, const char *file, const char *fresh,
@@ -191,6 +216,6 @@ kedge_status kedge_salvage_open(kedge_store_db *db, const char *file, const char
     memset(db, 0, sizeof *db);
     if (has_a_page(file)) status = open_copy(db, file, found, error);
     if (status == KEDGE_OK && !found->whole)
-        status = try_graft(db, file, fresh, found, grafted, error);
+        status = try_grafts(db, file, fresh, found, grafted, error);
     return status;
 }

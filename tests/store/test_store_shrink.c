@@ -1,5 +1,6 @@
 /* An outbox gives the disk back what a backlog took, and loses nothing, whatever fails
  * meanwhile. */
+#include "sdk/store/repair.h"
 #include "tests/store/fixture.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/sampling.h"
@@ -15,7 +16,8 @@
 
 #define LARGE       8 /* edits of a megabyte, which are taken back */
 #define LARGE_BYTES 1000000
-#define SMALL       5 /* edits that stay */
+#define SMALL       5   /* edits that stay */
+#define MORE        100 /* which take several pages */
 #define POINTS      (60 / SAMPLING_FEWER)
 
 static off_t bytes_of(const fixture *f, const char *file)
@@ -95,6 +97,39 @@ static void test_an_outbox_gives_back_what_a_backlog_took(void **state)
     fixture_expect_canonical(&f, "n0", "1");
     fixture_expect_canonical(&f, "more", "1");
     fixture_check(&f);
+    fixture_end(&f);
+}
+
+static void wipe_first_page(const fixture *f)
+{
+    static const char zeros[4096];
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/outbox.db", f->path);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fwrite(zeros, sizeof zeros, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Its tables begin at other pages than before. */
+static void test_a_lost_schema_of_an_outbox_that_was_made_smaller_costs_no_edit(void **state)
+{
+    fixture f;
+    char saved[200];
+    kedge_repair_report report = KEDGE_REPAIR_REPORT_INIT;
+    (void)state;
+    fixture_begin(&f);
+    make_backlog(&f);
+    for (int i = 0; i < MORE; i++)
+        put_small(&f, i);
+    assert_int_equal(kedge_store_checkpoint(f.store, &f.error), KEDGE_OK);
+    fixture_close_flat(&f);
+    assert_true(outbox_bytes(&f) < 200000);
+    wipe_first_page(&f);
+    (void)snprintf(saved, sizeof saved, "%s/saved", f.folder);
+    assert_int_equal(kedge_store_repair(&f.environment, f.path, saved, &report, &f.error),
+                     KEDGE_OK);
+    assert_int_equal(report.pending, LARGE + SMALL + MORE);
     fixture_end(&f);
 }
 
@@ -242,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_outbox_gives_back_what_a_backlog_took),
+        cmocka_unit_test(test_a_lost_schema_of_an_outbox_that_was_made_smaller_costs_no_edit),
         cmocka_unit_test(test_an_outbox_whose_pages_are_in_use_is_left_alone),
         cmocka_unit_test(test_a_list_that_is_open_meanwhile_goes_on),
         cmocka_unit_test(test_whatever_fails_nothing_is_lost),
