@@ -97,9 +97,9 @@ typedef struct kedge_store_options {
     const char *vfs;                /* name of an SQLite VFS; NULL: the default */
     kedge_store_phase_function phase;
     void *phase_context;
-    /* Called from any thread, within any call, when a damaged cache was set aside: its contents
-     * must be pulled again, and what readers see has changed. Must not call the store. May be
-     * NULL. */
+    /* Called from any thread, within any call, when a damaged cache was set aside, also by another
+     * process: its contents must be pulled again, and what readers see has changed. Must not call
+     * the store. May be NULL. */
     void (*set_aside)(void *context);
     void *set_aside_context;
     /* Called once, in the same way, when outbox.db has damage that cannot be healed: from then on

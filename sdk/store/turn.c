@@ -132,11 +132,13 @@ kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *
 
 /* ---- before and after the work ---- */
 
-/* Another process may have set our cache aside. */
+/* Another process may have set our cache aside, and may have been killed before it asked for the
+ * pull. */
 static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
 {
     if (store->cache.handle && kedge_store_db_is_at(&store->cache, store->cache_path))
         return KEDGE_OK;
+    if (store->cache.handle && store->set_aside) store->set_aside(store->set_aside_context);
     kedge_store_db_close(&store->cache);
     kedge_status status = kedge_schema_open_cache(store, false, error);
     if (status != KEDGE_OK) return status;

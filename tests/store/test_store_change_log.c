@@ -14,6 +14,7 @@
 typedef struct observer {
     char text[8192];
     bool company;
+    int set_aside; /* how often it was told that the cache must be pulled again */
 } observer;
 
 typedef struct pair {
@@ -53,11 +54,18 @@ static void note(void *context, const kedge_change_set *changes)
     }
 }
 
+static void note_set_aside(void *context)
+{
+    ((observer *)context)->set_aside++;
+}
+
 static kedge_store *open_with(pair *p, observer *to)
 {
     kedge_store *store = NULL;
     to->text[0] = '\0';
     p->f.options.observer = (kedge_store_observer){to, is_watched, has_company, note};
+    p->f.options.set_aside = note_set_aside;
+    p->f.options.set_aside_context = to;
     if (fixture_try_open(&p->f, p->f.path, &store) != KEDGE_OK) fail_msg("%s", p->f.error.message);
     return store;
 }
@@ -241,7 +249,8 @@ static void test_a_row_that_is_damaged_or_missing_is_told_as_anything(void **sta
     }
 }
 
-static void test_a_cache_that_another_store_has_replaced_is_told_as_anything(void **state)
+/* The other process may be killed before it asks for the pull itself. */
+static void test_a_cache_that_another_store_has_replaced_is_told_and_is_to_be_pulled(void **state)
 {
     pair *p = *state;
     set(p, p->f.store, "a", "1");
@@ -251,8 +260,13 @@ static void test_a_cache_that_another_store_has_replaced_is_told_as_anything(voi
     kedge_store_position position;
     (void)kedge_store_position_get(p->f.store, &position, NULL);
     set(p, p->f.store, "a", "2");
+    assert_int_equal(p->first.set_aside, 1);
+    assert_int_equal(p->second.set_aside, 0);
     follow(p, p->other);
     assert_non_null(strstr(p->second.text, "*;"));
+    assert_int_equal(p->second.set_aside, 1);
+    follow(p, p->other);
+    assert_int_equal(p->second.set_aside, 1);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -269,7 +283,7 @@ int main(void)
         TEST(test_only_the_newest_commits_are_kept_and_the_rest_is_told_as_anything),
         TEST(test_a_commit_that_is_too_large_is_told_as_anything),
         TEST(test_a_row_that_is_damaged_or_missing_is_told_as_anything),
-        TEST(test_a_cache_that_another_store_has_replaced_is_told_as_anything),
+        TEST(test_a_cache_that_another_store_has_replaced_is_told_and_is_to_be_pulled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
