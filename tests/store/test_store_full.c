@@ -6,6 +6,7 @@
 #include "tests/support/sampling.h"
 
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -347,6 +348,50 @@ static void test_a_repair_leaves_room_for_edits_or_is_left_for_later(void **stat
     }
 }
 
+static void damage_item(volume *v, const char *id)
+{
+    char path[200], sql[100];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/cache.db", v->f.path);
+    snprintf(sql, sizeof sql, "UPDATE item SET value = '0' WHERE id = '%s'", id);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* Of the edit or the error that says that the disk is full. */
+static bool is_read_or_refused(volume *v, const char *id)
+{
+    kedge_buffer value = kedge_buffer_make(&kedge_allocator_default);
+    kedge_status status =
+        kedge_store_get(v->f.store, KEDGE_BYTES("notes"), kedge_bytes_of(id), &value, &v->f.error);
+    bool read = status == KEDGE_OK && value.size == LARGE_BYTES + 2;
+    kedge_buffer_free(&value);
+    if (!read && status != KEDGE_DISK_FULL) fail_msg("%s: %s", id, v->f.error.message);
+    return read;
+}
+
+/* A damaged cache is set aside, and what is pending is predicted on a new one. */
+static void test_a_cache_that_is_set_aside_where_there_is_no_room_hides_no_edit(void **state)
+{
+    bool stale = true;
+    (void)state;
+    for (int64_t room = 0; stale; room += 30000) {
+        volume v;
+        begin(&v, 1);
+        make_large(&v);
+        damage_item(&v, "l0");
+        fault_vfs_set_room(v.vfs, room);
+        (void)is_read_or_refused(&v, "l0");
+        bool read = is_read_or_refused(&v, "l1");
+        fault_vfs_set_room(v.vfs, -1);
+        stale = !read || fixture_position(&v.f).stale;
+        assert_int_equal(kedge_store_catch_up(v.f.store, NULL, &v.f.error), KEDGE_OK);
+        assert_true(is_read_or_refused(&v, "l1"));
+        end(&v);
+    }
+}
+
 static void declare_indexes(volume *v)
 {
     char name[16];
@@ -423,6 +468,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whatever_the_size_of_the_volume_what_was_acknowledged_is_read),
         cmocka_unit_test(test_the_smallest_volume_holds_what_the_documentation_says),
+        cmocka_unit_test(test_a_cache_that_is_set_aside_where_there_is_no_room_hides_no_edit),
         cmocka_unit_test(test_an_index_leaves_room_for_edits_or_is_not_made),
         cmocka_unit_test(test_a_repair_leaves_room_for_edits_or_is_left_for_later),
         cmocka_unit_test(test_an_edit_of_indexed_items_needs_no_shadow),
