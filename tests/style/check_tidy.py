@@ -18,8 +18,9 @@ AT_ONCE = 8  # files for one clang-tidy
 # Options that clang does not know.
 GCC_ALONE = re.compile(r" (-malign-data=abi|-f(no-)?(thread-jumps|tree-ch|tree-loop-im|move-loop-invariants)"
                        r"|-Wno-maybe-uninitialized)(?=[ \"])")
-# Objects for libkedge.so alone are those of libkedge.a, compiled again for a link as a whole.
-AGAIN = "_lto_unasserted.dir"
+# Definitions in which the commands of one source differ, and which hide no code: a condition that is not evaluated is
+# compiled, too (common/assert.h).
+UNSEEN = r"KEDGE_ASSERT_OFF|\w+_EXPORTS"
 
 
 def tidy(root, arguments):
@@ -40,6 +41,16 @@ def self_test(root):
             sys.exit("self-test: a stray semicolon was not found")
 
 
+def once(commands):
+    """One command for each source and set of definitions, with the assertions on where one has them: clang-tidy runs once
+    a command, and libkedge and some tests compile the same source again."""
+    found = {}
+    for entry in sorted(commands, key=lambda entry: "KEDGE_ASSERT_OFF" in entry["command"]):
+        definitions = frozenset(re.findall(rf" -D(?!(?:{UNSEEN})\b)(\S+)", entry["command"]))
+        found.setdefault((entry["file"], definitions), entry)
+    return list(found.values())
+
+
 def main():
     root, build = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     if not shutil.which("clang-tidy"):
@@ -47,7 +58,7 @@ def main():
         sys.exit(77)
     self_test(root)
     text = GCC_ALONE.sub("", (build / "compile_commands.json").read_text())
-    commands = [entry for entry in json.loads(text) if AGAIN not in entry["command"]]
+    commands = once(json.loads(text))
     files = sorted({entry["file"] for entry in commands
                     if pathlib.Path(entry["file"]).relative_to(root).parts[0] in FOLDERS})
     groups = [files[i::max(1, len(files) // AT_ONCE)] for i in range(max(1, len(files) // AT_ONCE))]
