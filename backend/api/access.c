@@ -56,6 +56,7 @@ kedge_status kedge_api_admit(const kedge_project *project, const kedge_identity 
                              kedge_api_admission *admission, kedge_error *error)
 {
     char id[KEDGE_RESOURCE_NAMED_ID];
+    uint64_t since;
     kedge_resource list = {0};
     kedge_backend *backend = project->backend;
     admission->listed = false;
@@ -63,10 +64,10 @@ kedge_status kedge_api_admit(const kedge_project *project, const kedge_identity 
         return fail_not_found(error);
     if (identity->admin) return KEDGE_OK;
     kedge_resource_ref ref = kedge_resource_of_access(&project->ref, id);
-    if (kedge_unlisted_has(&backend->unlisted, ref.organization, ref.id)) return KEDGE_OK;
+    if (kedge_unlisted_has(&backend->unlisted, ref.organization, ref.id, &since)) return KEDGE_OK;
     kedge_status status = kedge_resource_read(backend, &ref, 0, &list, error);
     if (status == KEDGE_NOT_FOUND) {
-        kedge_unlisted_note(&backend->unlisted, ref.organization, ref.id);
+        kedge_unlisted_note(&backend->unlisted, ref.organization, ref.id, since);
         return KEDGE_OK;
     }
     if (status != KEDGE_OK) return status;

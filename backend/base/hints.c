@@ -63,6 +63,7 @@ void kedge_project_kinds_put(kedge_project_kinds *kinds, const kedge_project_ref
 void kedge_unlisted_open(kedge_unlisted *unlisted, const kedge_environment *environment)
 {
     memset(unlisted->places, 0, sizeof unlisted->places);
+    unlisted->forgotten = 0;
     unlisted->environment = environment;
     pthread_mutex_init(&unlisted->lock, NULL);
 }
@@ -83,24 +84,29 @@ static uint64_t hash_of(kedge_bytes organization, kedge_bytes id)
     return number == 0 ? 1 : number;
 }
 
-bool kedge_unlisted_has(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id)
+bool kedge_unlisted_has(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id,
+                        uint64_t *since)
 {
     uint64_t project = hash_of(organization, id);
     int64_t now_ms = unlisted->environment->monotonic_ms(unlisted->environment->context);
     pthread_mutex_lock(&unlisted->lock);
     const kedge_unlisted_place *place = &unlisted->places[project % KEDGE_UNLISTED_PLACES];
     bool has = place->project == project && now_ms < place->until_ms;
+    *since = unlisted->forgotten;
     pthread_mutex_unlock(&unlisted->lock);
     return has;
 }
 
-void kedge_unlisted_note(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id)
+void kedge_unlisted_note(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id,
+                         uint64_t since)
 {
     uint64_t project = hash_of(organization, id);
     int64_t now_ms = unlisted->environment->monotonic_ms(unlisted->environment->context);
     pthread_mutex_lock(&unlisted->lock);
-    unlisted->places[project % KEDGE_UNLISTED_PLACES] =
-        (kedge_unlisted_place){project, now_ms + KEDGE_UNLISTED_MS};
+    if (unlisted->forgotten == since) {
+        unlisted->places[project % KEDGE_UNLISTED_PLACES] =
+            (kedge_unlisted_place){project, now_ms + KEDGE_UNLISTED_MS};
+    }
     pthread_mutex_unlock(&unlisted->lock);
 }
 
@@ -110,6 +116,7 @@ void kedge_unlisted_forget(kedge_unlisted *unlisted, kedge_bytes organization, k
     pthread_mutex_lock(&unlisted->lock);
     kedge_unlisted_place *place = &unlisted->places[project % KEDGE_UNLISTED_PLACES];
     if (place->project == project) place->project = 0;
+    unlisted->forgotten++;
     pthread_mutex_unlock(&unlisted->lock);
 }
 

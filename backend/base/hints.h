@@ -57,14 +57,19 @@ typedef struct kedge_unlisted {
     const kedge_environment *environment;
     pthread_mutex_t lock;
     kedge_unlisted_place places[KEDGE_UNLISTED_PLACES];
+    uint64_t forgotten; /* how often something was */
 } kedge_unlisted;
 
 void kedge_unlisted_open(kedge_unlisted *unlisted, const kedge_environment *environment);
 void kedge_unlisted_close(kedge_unlisted *unlisted);
 
-/* `id` is the id of the access list. */
-bool kedge_unlisted_has(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id);
-void kedge_unlisted_note(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id);
+/* `id` is the id of the access list. False: the list must be read, and when there is none,
+ * `*since` is for kedge_unlisted_note. */
+bool kedge_unlisted_has(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id,
+                        uint64_t *since);
+/* Does nothing when something was forgotten since: the list may have been put behind the read. */
+void kedge_unlisted_note(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id,
+                         uint64_t since);
 void kedge_unlisted_forget(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id);
 
 /* ---- the newest segments of logs ---- */

@@ -408,6 +408,35 @@ static void test_a_list_that_another_process_puts_is_in_force_after_ten_seconds(
     kedge_backend_free(other);
 }
 
+static api_world *putting; /* a list, when the time is asked for once more; NULL: none */
+
+static int64_t put_then_ms(void *context)
+{
+    api_world *world = ahead_ms++ == 1 ? putting : NULL;
+    (void)context;
+    if (world == NULL) return 1000000;
+    kedge_api_response outer = world->response;
+    world->response = (kedge_api_response){.body = kedge_buffer_make(world->environment.allocator)};
+    assert_int_equal(put_access(world, 0, "{\"ann\":\"writer\"}"), 201);
+    kedge_buffer_free(&world->response.body);
+    world->response = outer;
+    return 1000000;
+}
+
+/* Behind the request's read. */
+static void test_a_list_that_is_put_during_a_request_is_in_force_for_the_next_one(void **state)
+{
+    api_world *world = *state;
+    world->environment.monotonic_ms = put_then_ms;
+    putting = world;
+    api_world_restart(world);
+    ahead_ms = 0;
+    assert_int_equal(ask(world, &bob, "GET", HEAD, ""), 200);
+    assert_true(ahead_ms > 1);
+    ask(world, &bob, "GET", HEAD, "");
+    assert_response_is(world, 404, "project-not-found");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -426,6 +455,7 @@ int main(void)
         TEST(test_the_role_of_the_list_is_stamped_in_place_of_the_tokens),
         TEST(test_only_admins_see_and_write_access_lists),
         TEST(test_a_list_that_another_process_puts_is_in_force_after_ten_seconds),
+        TEST(test_a_list_that_is_put_during_a_request_is_in_force_for_the_next_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
