@@ -145,6 +145,12 @@ static bool read_number(const kedge_record *record, const char *name, bool must,
     return true;
 }
 
+/* … and of no more than a key can have. */
+static bool read_place(const kedge_record *record, const char *name, bool must, int64_t *out)
+{
+    return read_number(record, name, must, out) && *out <= KEDGE_LOG_NUMBER_MAX;
+}
+
 static bool read_text(const kedge_record *record, const char *name, kedge_bytes *out)
 {
     const kedge_attribute *found = kedge_record_attribute(record, name);
@@ -263,10 +269,10 @@ kedge_status kedge_log_segment_decode(const kedge_log *log, const kedge_record *
     if (!kedge_log_key_read_num(record->key.sort, &segment->num))
         return kedge_log_corrupt(log, -1, -1, error, "the key of a segment is no number");
     bool fine = read_number(record, CREATED, true, &segment->created_s) &&
-                read_number(record, FIRST, true, &segment->first) &&
+                read_place(record, FIRST, true, &segment->first) &&
                 read_number(record, REVISION, true, &segment->revision) &&
-                read_number(record, LAST_SNAPSHOT, false, &segment->last_snapshot) &&
-                read_number(record, DELETED, false, &segment->deleted) &&
+                read_place(record, LAST_SNAPSHOT, false, &segment->last_snapshot) &&
+                read_place(record, DELETED, false, &segment->deleted) &&
                 read_archive(record, segment);
     if (fine) return KEDGE_OK;
     return kedge_log_corrupt(log, segment->num, -1, error,

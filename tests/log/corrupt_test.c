@@ -193,6 +193,30 @@ static void test_records_that_nobody_of_ours_wrote_are_told(void **state)
     assert_non_null(strstr(log_error_message(), "an attribute of the segment is missing"));
 }
 
+/* A number that no log has, in each attribute of a segment that counts entries. */
+static void test_a_segment_with_numbers_beyond_the_largest_is_told(void **state)
+{
+    test_world *world = *state;
+    const kedge_log *log = five_entries(world);
+    kedge_log_key partition = kedge_log_key_segments(log);
+    kedge_log_key sort = kedge_log_key_num(0);
+    for (int which = 0; which < 3; which++) {
+        kedge_attribute attributes[] = {{.name = "C", .type = KEDGE_ATTRIBUTE_NUMBER},
+                                        {.name = "R", .type = KEDGE_ATTRIBUTE_NUMBER},
+                                        {.name = "F", .type = KEDGE_ATTRIBUTE_NUMBER},
+                                        {.name = "L", .type = KEDGE_ATTRIBUTE_NUMBER},
+                                        {.name = "D", .type = KEDGE_ATTRIBUTE_NUMBER}};
+        kedge_record record = {
+            {kedge_log_key_bytes(&partition), kedge_log_key_bytes(&sort)}, attributes, 5};
+        kedge_log_reader reader;
+        attributes[2 + which].number = KEDGE_LOG_NUMBER_MAX + 1;
+        put_record(world, &record);
+        assert_string_equal(log_loaded(log), "log-corrupt");
+        assert_int_equal(kedge_log_query(log, KEDGE_LOG_FROM_START, 0, false, &reader, NULL),
+                         KEDGE_CORRUPT);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +228,7 @@ int main(void)
         OVER_BOTH(test_an_unknown_type_or_version_of_the_log_is_told),
         OVER_BOTH(test_a_body_whose_object_is_missing_or_damaged_is_told),
         OVER_MEMORY(test_records_that_nobody_of_ours_wrote_are_told),
+        OVER_BOTH(test_a_segment_with_numbers_beyond_the_largest_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
