@@ -7,7 +7,7 @@ from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, Set, Tu
 from ._batch import Batch, UndoGroup, _Batch
 from ._callbacks import drop, keep
 from ._cursors import Indexes, Mutations, Query, Scan, _Cursor
-from ._errors import Cancelled, Error, InvalidArgument, NotFound, Rejected, Timeout, call, text_of
+from ._errors import Cancelled, Error, InvalidArgument, NoMemory, NotFound, Rejected, Timeout, call, text_of
 from ._handles import Handle, SharedHandle, close_forgotten, here, refuse_callback
 from ._library import ffi, lib
 from ._mutators import NOTHING, Mutator
@@ -94,18 +94,18 @@ class Database:
         return int(sequence[0])
 
     def _edit(self, function: Any, *arguments: Any) -> None:
-        """An edit runs mutators on this thread. What one of them raised is the cause of the rejection."""
+        """An edit runs mutators on this thread. What one of them raised is the cause of the failure."""
         here.raised = None
         try:
             with self._handle as db:
                 call(function, db, *arguments)
-        except Rejected as rejected:
+        except (Rejected, NoMemory) as failure:
             raised, here.raised = here.raised, None
             if raised is not None and not isinstance(raised, Exception):
                 raise raised from None  # KeyboardInterrupt and the like
             if isinstance(raised, Error):
-                raise rejected from None
-            raise rejected from raised
+                raise failure from None
+            raise failure from raised
 
     def batch(self) -> Batch:
         """Several edits as one:

@@ -315,7 +315,8 @@ class Mutators(Case):
         self.assertIsInstance(failure.__cause__, ZeroDivisionError)
         self.assertIn("by mistake", failure.message)
         self.assertRaises(KeyboardInterrupt, db.mutate, "bad.raise", "interrupt")
-        self.refused(kedge.NoMemory, "out-of-memory", db.mutate, "bad.raise", "memory")
+        failure = self.refused(kedge.NoMemory, "out-of-memory", db.mutate, "bad.raise", "memory")
+        self.assertIsInstance(failure.__cause__, MemoryError)
         self.refused(kedge.Rejected, "mutator-failed", db.mutate, "bad.write", 1)
         for text in "{nonsense", "{} nonsense", "":
             self.assertRaises(kedge.Rejected, db.mutate, "bad.merge", text)

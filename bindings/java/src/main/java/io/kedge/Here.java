@@ -39,17 +39,17 @@ final class Here {
         }
     }
 
-    /** An edit runs mutators on this thread. What one has thrown is the rejection's cause. */
+    /** An edit runs mutators on this thread. What one has thrown is the cause of the failure. */
     static <T> T edit(Supplier<T> function) {
         Here here = get();
         here.thrown = null;
         try {
             return function.get();
-        } catch (KedgeException.Rejected rejected) {
+        } catch (KedgeException.Rejected | KedgeException.NoMemory failure) {
             if (here.thrown != null && !(here.thrown instanceof KedgeException.Rejected)) {
-                rejected.initCause(here.thrown);
+                failure.initCause(here.thrown);
             }
-            throw rejected;
+            throw failure;
         } finally {
             here.thrown = null;
         }
