@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,6 +161,20 @@ static void test_a_follower_is_served_by_the_leader_and_takes_over_when_it_is_ki
     kedge_close(db);
 }
 
+/* Stops a process between two of its turns: in a turn it would keep all others out. */
+static void stop_outside_its_turn(const world *here, pid_t process)
+{
+    char path[CLIENT_PATH_SIZE + 8];
+    int status = 0;
+    snprintf(path, sizeof path, "%s/lock", here->folder);
+    int lock = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    assert_int_equal(kill(process, SIGSTOP), 0);
+    assert_int_equal(waitpid(process, &status, WUNTRACED), process);
+    assert_true(WIFSTOPPED(status));
+    close(lock);
+}
+
 static void test_a_wait_for_a_sync_outlives_the_leader(void **state)
 {
     world *here = *state;
@@ -167,8 +182,8 @@ static void test_a_wait_for_a_sync_outlives_the_leader(void **state)
     pid_t leader = spawn_leader(here);
     kedge_db *db = open_here(here);
     assert_int_equal(client_status(db).connection, KEDGE_FOLLOWER);
-    /* A stopped leader holds the lock and answers nobody. */
-    assert_int_equal(kill(leader, SIGSTOP), 0);
+    /* A stopped leader keeps the lead and answers nobody. */
+    stop_outside_its_turn(here, leader);
     client_put(db, "mine", "1");
     assert_int_equal(kedge_sync(db, 300, &error), KEDGE_TIMEOUT);
     assert_int_equal(client_status(db).pending, 1);
