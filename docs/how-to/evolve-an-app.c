@@ -13,6 +13,7 @@ static kedge_status add(kedge_tx *tx, const cJSON *args, void *userdata, kedge_e
 #if RELEASE >= 2
     if (!cJSON_HasObjectItem(args, "priority")) {
         cJSON *with = cJSON_Duplicate(args, true);
+        if (with == NULL) return KEDGE_NO_MEMORY; /* never rejected: it runs again */
         kedge_status status = kedge_member_set_number(with, "priority", 0, error);
         if (status == KEDGE_OK) status = kedge_tx_put_json(tx, "tasks", id, with, error);
         cJSON_Delete(with);

@@ -9,9 +9,10 @@
 
 KEDGE_BEGIN_DECLS
 
-/* An open database. Any thread may call any function with it; Kedge serializes calls from several
- * threads. The folder may be open in several processes at once. Each process must call kedge_open
- * itself: a child process must not use a database that was open at the fork(). */
+/* An open database. Any thread may call any function with it, until kedge_close begins; Kedge
+ * serializes calls from several threads. The folder may be open in several processes at once. Each
+ * process must call kedge_open itself: a child process must not use a database that was open at the
+ * fork(). */
 typedef struct kedge_db kedge_db;
 
 /* Gives the token for the header `Authorization: Bearer`. Kedge calls it on the worker thread
@@ -59,7 +60,7 @@ typedef struct kedge_options {
     size_t mutator_count;
     /* The user and role that mutators see when they run locally. NULL: "". On the server they come
      * from the token; without `token` a server in open mode takes the user from here, at most 255
-     * bytes of UTF-8. */
+     * bytes of UTF-8, and knows no role: mutators see "" there. */
     const char *KEDGE_NULLABLE user;
     const char *KEDGE_NULLABLE role;
     /* True: do not sync until kedge_set_online(db, true). */
@@ -127,9 +128,11 @@ KEDGE_API kedge_status kedge_open(const kedge_options *options, kedge_db **db,
 
 /* Closes a database: cancels its requests, waits for running callbacks, ends the worker thread and
  * frees `db`. Pending edits stay on disk for the next open. Every document, scan, query, list and
- * watch of the database must be freed before. NULL is allowed. Returns KEDGE_INVALID_ARGUMENT, and
- * closes nothing, in a callback of the database, which would wait for itself: close on a thread of
- * the app. It cannot fail otherwise. */
+ * watch of the database must be freed before. No other call may run when it begins, or begin after
+ * it, so end the threads that read and edit first. Only kedge_sync, kedge_wait and kedge_history
+ * may be running: it ends them with KEDGE_CANCELLED. NULL is allowed. Returns
+ * KEDGE_INVALID_ARGUMENT, and closes nothing, in a callback of the database, which would wait for
+ * itself: close on a thread of the app. It cannot fail otherwise. */
 KEDGE_API kedge_status kedge_close(kedge_db *KEDGE_NULLABLE db);
 
 /* Makes an edit: runs the mutator `name` on the local state, and keeps the mutation until the
@@ -163,7 +166,9 @@ KEDGE_API kedge_status kedge_mutate(kedge_db *db, const char *name, const char *
  * or its WAL is lost, the edit is pending again: Kedge sends it, and withholds it from reads as
  * long as the cache shows that the outbox is older. Errors: KEDGE_CONFLICT when the edit was or may
  * have been sent, or is withheld; KEDGE_NOT_FOUND when it is not pending; KEDGE_DISK_FULL,
- * KEDGE_IO; KEDGE_CORRUPT as for kedge_mutate. */
+ * KEDGE_IO; KEDGE_CORRUPT as for kedge_mutate. All pending mutations run again in its turn: with
+ * tens of thousands of them that takes seconds. kedge_undo (kedge/undo.h) makes one more edit, and
+ * takes as long as any. */
 KEDGE_API kedge_status kedge_cancel(kedge_db *db, int64_t sequence,
                                     kedge_error *KEDGE_NULLABLE error);
 

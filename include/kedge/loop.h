@@ -13,7 +13,9 @@
  * never waits for the network. But it writes to the disk, so that a large pull may take seconds.
  *
  * One thread at a time can be in the loop. kedge_sync, kedge_wait and kedge_history block as they
- * do otherwise, and run the loop while they wait, unless another thread does. libcurl may use a
+ * do otherwise, and run the loop while they wait, unless another thread does. Callbacks then run on
+ * their thread, and kedge_loop_run returns KEDGE_BUSY: an app whose other threads wait goes on
+ * then, and looks again after some milliseconds, not at the descriptor. libcurl may use a
  * thread of its own to look up a host name. */
 #ifndef KEDGE_LOOP_H
 #define KEDGE_LOOP_H

@@ -88,7 +88,7 @@ static void log_position(kedge_db *db)
             kedge_log_write(db, KEDGE_LOG_WARNING, "edits-unrecovered",
                             "%" PRId64 " edits are lost, %" PRId64 " before", now.unrecovered,
                             told->unrecovered);
-        if (now.resyncing && !told->resyncing)
+        if (now.resyncing && !told->resyncing && told->version > 0)
             kedge_log_write(db, KEDGE_LOG_WARNING, "cache-resync",
                             "the state is fetched again; %" PRId64 " edits are pending",
                             now.pending);
