@@ -277,10 +277,24 @@ bool kedge_store_db_is_as_marked(const kedge_store_db *db)
     return db->marked && kedge_store_db_version(db, &version) && version == db->mark;
 }
 
+/* Makes room for another statement: drops a seldom one that nobody uses now. A rollback must need no
+ * memory. */
+static bool drop_one(kedge_store_db *db)
+{
+    for (size_t i = db->statement_count; i-- > 0;) {
+        kedge_store_statement *last = &db->statements[i];
+        if (last->taken || last->sql == ROLLBACK) continue;
+        sqlite3_finalize(last->statement);
+        *last = db->statements[--db->statement_count];
+        return true;
+    }
+    return false;
+}
+
 static kedge_status prepare(kedge_store_db *db, const char *sql, sqlite3_stmt **statement,
                             kedge_error *error)
 {
-    if (db->statement_count == KEDGE_STORE_STATEMENTS)
+    if (db->statement_count == KEDGE_STORE_STATEMENTS && !drop_one(db))
         return kedge_fail(error, KEDGE_INTERNAL, "too-many-statements",
                           "%s: over %d kept statements", db->name, KEDGE_STORE_STATEMENTS);
     char *whole;

@@ -428,6 +428,27 @@ static void test_a_query_keeps_its_snapshot(void **state)
     expect_query(f, "SELECT count(*) FROM notes", NULL, "7;");
 }
 
+/* A connection that lives long meets all of them. */
+static void test_a_connection_may_need_more_statements_than_it_keeps(void **state)
+{
+    static char sql[3 * KEDGE_STORE_STATEMENTS][24];
+    fixture *f = *state;
+    kedge_store_db *db = &f->store->outbox;
+    assert_int_equal(kedge_store_lock(f->store, &f->error), KEDGE_OK);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 3 * KEDGE_STORE_STATEMENTS; i++) {
+            int64_t found = -1;
+            snprintf(sql[i], sizeof sql[i], "SELECT %d", i);
+            assert_int_equal(kedge_store_db_number(db, sql[i], &found, &f->error), KEDGE_OK);
+            assert_int_equal(found, i);
+            kedge_store_db_reset(db);
+        }
+    }
+    kedge_store_unlock(f->store);
+    fixture_mutate(f, "set", "{\"id\":\"a\",\"value\":1}");
+    fixture_expect(f, "a", "1");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_tear_down)
 
 int main(void)
@@ -448,6 +469,7 @@ int main(void)
         TEST(test_a_collection_named_like_a_table_of_ours_has_its_view),
         TEST(test_collections_that_differ_in_case_have_views_of_their_own),
         TEST(test_a_query_keeps_its_snapshot),
+        TEST(test_a_connection_may_need_more_statements_than_it_keeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
