@@ -277,8 +277,8 @@ bool kedge_store_db_is_as_marked(const kedge_store_db *db)
     return db->marked && kedge_store_db_version(db, &version) && version == db->mark;
 }
 
-/* Makes room for another statement: drops a seldom one that nobody uses now. A rollback must need no
- * memory. */
+/* Makes room for another statement: drops a seldom one that nobody uses now. To roll back must take
+ * no memory. */
 static bool drop_one(kedge_store_db *db)
 {
     for (size_t i = db->statement_count; i-- > 0;) {
