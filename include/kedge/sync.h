@@ -100,10 +100,12 @@ KEDGE_API kedge_status kedge_watch_sync_status(
  * not run again. NULL is allowed. */
 KEDGE_API void kedge_sync_watch_free(kedge_sync_watch *KEDGE_NULLABLE watch);
 
-/* Switches the database offline or online, without waiting for a connection. What Kedge is about to
- * send when it is switched offline may still be sent, with an edit that is made right after the
- * call. The setting is not stored: the next kedge_open starts from its options. Without a `url` it
- * returns KEDGE_OK, too, and the database stays offline. */
+/* Switches the database offline or online, without waiting for a connection. Once it is switched
+ * offline, no edit is sent that was made after the call, and no response is taken in that comes
+ * after the call. A request that was sent before may still be decided by the server, and a response
+ * that came before may still be applied. Other processes that have the database open go on, with
+ * the edits of this one, too. The setting is not stored: the next kedge_open starts from its
+ * options. Without a `url` it returns KEDGE_OK, too, and the database stays offline. */
 KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
                                         kedge_error *KEDGE_NULLABLE error);
 

@@ -66,6 +66,8 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
 {
     kedge_net *net = context;
     kedge_net_slot *slot = net->slots;
+    kedge_status status = net->sink.may_send(net->sink.context, error);
+    if (status != KEDGE_OK) return status;
     while (slot < net->slots + KEDGE_NET_REQUESTS_MAX && slot->call != NULL) {
         slot++;
     }
@@ -87,10 +89,10 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
                                        .response_bytes_max = request->response_bytes_max,
                                        .done = request_done,
                                        .context = slot};
-    kedge_status status = request->url != NULL
-                              ? send_elsewhere(net, request, &http_request, &slot->call, error)
-                              : kedge_net_send(net, &http_request, request->path, request->accept,
-                                               request->token, &slot->call, error);
+    status = request->url != NULL
+                 ? send_elsewhere(net, request, &http_request, &slot->call, error)
+                 : kedge_net_send(net, &http_request, request->path, request->accept,
+                                  request->token, &slot->call, error);
     if (status == KEDGE_OK) net->sink.sent(net->sink.context, request);
     return status;
 }

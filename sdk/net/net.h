@@ -14,6 +14,8 @@ typedef struct kedge_net kedge_net;
 
 typedef struct kedge_net_sink {
     void *context;
+    /* Asked before each request of the transport, which fails when this does. */
+    kedge_status (*may_send)(void *context, kedge_error *error);
     /* The transport has sent a request. */
     void (*sent)(void *context, const kedge_driver_request *request);
     void (*response)(void *context, const kedge_driver_response *response);

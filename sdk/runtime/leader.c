@@ -30,6 +30,18 @@ static void set_core_online(kedge_db *db, bool online)
     kedge_driver_set_online(db->driver, online);
 }
 
+/* A round may last, and so may the delivery of what the network brings. Asked before each request
+ * and each response, so that no edit is sent that was made after kedge_set_online(db, false), and
+ * nothing is shown that the server sent after it. The next round resigns. */
+bool kedge_worker_still_online(kedge_db *db)
+{
+    pthread_mutex_lock(&db->lock);
+    bool online = db->shared.online;
+    pthread_mutex_unlock(&db->lock);
+    if (!online && db->worker.core_online) set_core_online(db, false);
+    return online;
+}
+
 void kedge_worker_lead(kedge_db *db, bool online, bool retry)
 {
     kedge_worker *worker = &db->worker;

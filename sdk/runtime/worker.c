@@ -4,6 +4,7 @@
 #include "sdk/runtime/worker.h"
 
 #include "common/error.h"
+#include "sdk/runtime/check.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -24,6 +25,11 @@
 
 /* ---- what the net tells ---- */
 
+static kedge_status net_may_send(void *context, kedge_error *error)
+{
+    return kedge_worker_still_online(context) ? KEDGE_OK : kedge_offline(context, error);
+}
+
 static void net_sent(void *context, const kedge_driver_request *request)
 {
     kedge_db *db = context;
@@ -41,7 +47,7 @@ static void net_response(void *context, const kedge_driver_response *response)
     kedge_log_response(db, response);
     db->worker.moved = true;
     db->worker.cause = "a response";
-    kedge_driver_response_arrived(db->driver, response);
+    if (kedge_worker_still_online(db)) kedge_driver_response_arrived(db->driver, response);
 }
 
 static void net_stream_up(void *context)
@@ -75,6 +81,7 @@ static void net_stream_down(void *context, const kedge_error *error)
 kedge_net_sink kedge_worker_sink(kedge_db *db)
 {
     return (kedge_net_sink){.context = db,
+                            .may_send = net_may_send,
                             .sent = net_sent,
                             .response = net_response,
                             .stream_up = net_stream_up,
@@ -322,14 +329,24 @@ static kedge_error error_of(const kedge_db *db, kedge_connection connection)
     return connection == KEDGE_FOLLOWER ? db->worker.leader_error : kedge_worker_error(&db->worker);
 }
 
-/* Before whoever waits for a sync is told of its end: the status then says how it ended. */
-static void publish_connection(kedge_db *db, bool online)
+/* Publishes the state of the connection, and wakes waiting threads when `moved`. When the app has
+ * gone offline or online since the round began, what kedge_set_online has put there holds until the
+ * next round. */
+static void publish(kedge_db *db, bool online, bool moved)
 {
     kedge_connection connection = connection_of(db, online);
     kedge_error error = error_of(db, connection);
+    kedge_log_round(db, moved, connection, &error);
     pthread_mutex_lock(&db->lock);
-    db->shared.connection = connection;
-    db->shared.last_error = error;
+    db->shared.dozing = db->worker.look_at_ms != 0;
+    if (online == (db->shared.online && db->net != NULL)) {
+        db->shared.connection = connection;
+        db->shared.last_error = error;
+    }
+    if (moved) {
+        db->shared.generation++;
+        pthread_cond_broadcast(&db->moved);
+    }
     pthread_mutex_unlock(&db->lock);
 }
 
@@ -345,7 +362,9 @@ bool kedge_worker_round(kedge_db *db, bool *more)
     if (asked.edited || asked.retry) db->worker.token_refused = false;
     kedge_worker_lead(db, asked.online, asked.retry);
     if (asked.edited) after_edit(db);
-    publish_connection(db, asked.online);
+    /* Before whoever waits for a sync is told of its end: the status then says how it ended. */
+    db->worker.look_at_ms = 0;
+    publish(db, online, false);
     kedge_worker_sync(db, asked.online, asked.syncs);
     if (asked.history != NULL) kedge_worker_history(db, asked.history, online);
     provide_token(db);
@@ -353,8 +372,9 @@ bool kedge_worker_round(kedge_db *db, bool *more)
     if (moved) plan_maintenance(db);
     kedge_worker_tell_peers(db);
     kedge_worker_set_tick(db, asked.online);
-    db->worker.look_at_ms = asked.edited && !asked.online ? kedge_db_now_ms(db) + DOZE_MS : 0;
-    kedge_worker_publish(db, asked.online, moved);
+    if (asked.edited && !asked.online) db->worker.look_at_ms = kedge_db_now_ms(db) + DOZE_MS;
+    db->worker.moved = false;
+    publish(db, online, moved);
     *more = tell_watches(db, asked.inbox_touched);
     return true;
 }
@@ -372,23 +392,6 @@ static void *run(void *context)
         kedge_worker_hear(db, kedge_worker_wait_ms(db, more));
     kedge_worker_end(db);
     return NULL;
-}
-
-void kedge_worker_publish(kedge_db *db, bool online, bool moved)
-{
-    kedge_connection connection = connection_of(db, online);
-    kedge_error error = error_of(db, connection);
-    db->worker.moved = false;
-    kedge_log_round(db, moved, connection, &error);
-    pthread_mutex_lock(&db->lock);
-    db->shared.dozing = db->worker.look_at_ms != 0;
-    db->shared.connection = connection;
-    db->shared.last_error = error;
-    if (moved) {
-        db->shared.generation++;
-        pthread_cond_broadcast(&db->moved);
-    }
-    pthread_mutex_unlock(&db->lock);
 }
 
 kedge_status kedge_worker_start(kedge_db *db, kedge_error *error)

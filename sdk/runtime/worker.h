@@ -32,7 +32,10 @@ void kedge_worker_hear(kedge_db *db, int64_t timeout_ms);
 
 /* The steps of a round that have files of their own. */
 void kedge_worker_lead(kedge_db *db, bool online, bool retry); /* leader.c */
-void kedge_worker_hear_peers(kedge_db *db);                    /* leader.c */
+/* False: the app has switched the database offline, perhaps since the round began. The driver is
+ * offline from here on, and has given up what ran. leader.c */
+bool kedge_worker_still_online(kedge_db *db);
+void kedge_worker_hear_peers(kedge_db *db); /* leader.c */
 /* What is wrong with the sync of this process; KEDGE_OK: nothing. leader.c */
 kedge_error kedge_worker_error(const kedge_worker *worker);
 void kedge_worker_tell_peers(kedge_db *db); /* leader.c */
@@ -76,8 +79,5 @@ void kedge_worker_sync_lead(kedge_db *db);
 void kedge_worker_sync_hear(kedge_db *db, const kedge_peers_news *news);
 /* Tells the others, if there are any (`present`), which of their waits are over. */
 void kedge_worker_sync_tell(kedge_db *db, bool present);
-
-/* Publishes the state of the connection, and wakes waiting threads when `moved`. */
-void kedge_worker_publish(kedge_db *db, bool online, bool moved);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "common/assert.h"
 #include "common/error.h"
+#include "sdk/runtime/check.h"
 
 /* ---- how one ends ---- */
 
@@ -59,7 +60,7 @@ static void complete_offline(kedge_db *db, uint64_t requested)
     } else if (worker->token_refused) {
         waits->error = worker->token_error;
     } else {
-        kedge_fail(&waits->error, KEDGE_NETWORK, "offline", "the database is offline");
+        (void)kedge_offline(db, &waits->error);
     }
     complete(db);
 }

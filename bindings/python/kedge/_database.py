@@ -237,7 +237,8 @@ class Database:
         return status_of(self._filled("kedge_sync_status", lib.kedge_get_sync_status))
 
     def set_online(self, online: bool) -> None:
-        """Switches offline or online, without waiting for a connection."""
+        """Switches offline or online, without waiting for a connection. Once offline, no edit is sent that was made after
+        the call, and no response is taken in that comes after it."""
         with self._handle as db:
             call(lib.kedge_set_online, db, online)
 

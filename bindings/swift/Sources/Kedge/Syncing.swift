@@ -10,7 +10,8 @@ extension Database {
         return SyncStatus(filled)
     }
 
-    /// Switches offline or online, without waiting for a connection.
+    /// Switches offline or online, without waiting for a connection. Once offline, no edit is sent
+    /// that was made after the call, and no response is taken in that comes after it.
     public func setOnline(_ online: Bool) throws {
         try handle.use { db in try call { kedge_set_online(db, online, $0) } }
     }

@@ -380,7 +380,8 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Switches offline or online, without waiting for a connection.
+     * Switches offline or online, without waiting for a connection. Once offline, no edit is sent
+     * that was made after the call, and no response is taken in that comes after it.
      *
      * @param online whether to sync
      */

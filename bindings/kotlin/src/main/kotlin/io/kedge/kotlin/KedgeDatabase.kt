@@ -248,7 +248,7 @@ public class KedgeDatabase(
     /** The state of sync. */
     public suspend fun status(): SyncStatus = blocking { status() }
 
-    /** Switches offline or online. */
+    /** Switches offline or online, as [Database.setOnline] says. */
     public suspend fun setOnline(online: Boolean): Unit = blocking { setOnline(online) }
 
     /** Pushes what is pending, and pulls. A cancelled caller ends at once, and the sync goes on. */
