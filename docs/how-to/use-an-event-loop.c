@@ -1,5 +1,6 @@
 /* An app with one thread: it waits for its input and for Kedge in the same poll(). Each line of the
- * input becomes a note. Returns at the end of the input. */
+ * input becomes a note: note-1, note-2 and so on. Returns at the end of the input. */
+#include <cjson/cJSON.h>
 #include <kedge/kedge.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,14 +9,22 @@
 
 kedge_status take_notes(kedge_db *db, int input, kedge_error *error);
 
+/* cJSON writes what a text of JSON needs, such as \" for a quotation mark. */
 static kedge_status add_note(kedge_db *db, int number, const char *text, kedge_error *error)
 {
-    char args[512];
-    int size =
-        snprintf(args, sizeof args,
-                 "{\"collection\":\"notes\",\"id\":\"note-%d\",\"value\":{\"text\":\"%.400s\"}}",
-                 number, text);
-    return kedge_mutate(db, "kedge.put", args, (size_t)size, NULL, error);
+    char id[32];
+    kedge_status status = KEDGE_NO_MEMORY;
+    cJSON *args = cJSON_CreateObject();
+    cJSON *note = cJSON_AddObjectToObject(args, "value");
+    (void)snprintf(id, sizeof id, "note-%d", number);
+    bool made = cJSON_AddStringToObject(args, "collection", "notes") != NULL &&
+                cJSON_AddStringToObject(args, "id", id) != NULL &&
+                cJSON_AddStringToObject(note, "text", text) != NULL;
+    char *json = made ? cJSON_PrintUnformatted(args) : NULL;
+    if (json != NULL) status = kedge_mutate(db, "kedge.put", json, strlen(json), NULL, error);
+    cJSON_free(json);
+    cJSON_Delete(args);
+    return status;
 }
 
 kedge_status take_notes(kedge_db *db, int input, kedge_error *error)

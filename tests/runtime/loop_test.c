@@ -316,7 +316,7 @@ static void test_a_database_with_a_worker_thread_has_no_loop(void **state)
 
 static void test_the_example_syncs_while_it_reads_its_input(void **state)
 {
-    static const char input[] = "buy milk\nwater the plants\n";
+    static const char input[] = "buy milk\nwater \"the\" plants\n";
     world *w = *state;
     kedge_error error = {0};
     int ends[2];
@@ -324,7 +324,7 @@ static void test_the_example_syncs_while_it_reads_its_input(void **state)
     assert_int_equal(write(ends[1], input, sizeof input - 1), (ssize_t)sizeof input - 1);
     close(ends[1]);
     if (take_notes(w->dbs[0], ends[0], &error) != KEDGE_OK) fail_msg("%s", error.message);
-    turn_until_shown(w, 1, "note-2", "{\"text\":\"water the plants\"}");
+    turn_until_shown(w, 1, "note-2", "{\"text\":\"water \\\"the\\\" plants\"}");
     assert_int_equal(client_count(w->dbs[1]), 2);
 }
 
