@@ -42,7 +42,8 @@ typedef struct kedge_options {
     /* The folder; made when absent (its parent must exist), for this user alone (0700). Required.
      * Give each database a folder of its own: Kedge leaves other files in it alone, but cannot keep
      * other programs from its own. Nothing in it is encrypted, and in a folder that the app has
-     * made the umask says who else may read the files. From the root on it may have 64 bytes less than SQLite allows: 448 on Unix. */
+     * made the umask says who else may read the files. From the root on it may have 64 bytes less
+     * than SQLite allows: 448 on Unix. */
     const char *KEDGE_NULLABLE path;
     /* The server, for example "https://sync.example.com" or "http://127.0.0.1:7420"; a path
      * is kept as a prefix. NULL: a database that never syncs until reopened with one. */
