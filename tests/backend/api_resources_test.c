@@ -419,6 +419,8 @@ static int64_t put_then_ms(void *context)
     world->response = (kedge_api_response){.body = kedge_buffer_make(world->environment.allocator)};
     assert_int_equal(put_access(world, 0, "{\"ann\":\"writer\"}"), 201);
     kedge_buffer_free(&world->response.body);
+    cJSON_Delete(world->json);
+    world->json = NULL;
     world->response = outer;
     return 1000000;
 }
