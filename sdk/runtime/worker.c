@@ -362,8 +362,8 @@ bool kedge_worker_round(kedge_db *db, bool *more)
     if (asked.edited || asked.retry) db->worker.token_refused = false;
     kedge_worker_lead(db, asked.online, asked.retry);
     if (asked.edited) after_edit(db);
-    /* Before whoever waits for a sync is told of its end: the status then says how it ended. */
     db->worker.look_at_ms = 0;
+    /* Before whoever waits for a sync is told of its end: the status then says how it ended. */
     publish(db, online, false);
     kedge_worker_sync(db, asked.online, asked.syncs);
     if (asked.history != NULL) kedge_worker_history(db, asked.history, online);
