@@ -512,33 +512,6 @@ static void test_the_log_tells_what_was_done_and_why(void **state)
     assert_null(strstr(lines.text, "secret"));
 }
 
-/* It comes in pages of 1 MiB, and is not fetched again. */
-static void test_the_first_state_of_a_copy_is_no_resync_in_the_log(void **state)
-{
-    enum { SIZE = 60000, COUNT = 30 };
-    place *here = *state;
-    char *args = malloc(SIZE + 100);
-    log_lines lines;
-    assert_non_null(args);
-    kedge_db *two = open_client(here, 2);
-    for (int i = 0; i < COUNT; i++) {
-        int size =
-            snprintf(args, SIZE + 100,
-                     "{\"collection\":\"notes\",\"id\":\"n%d\",\"value\":\"%0*d\"}", i, SIZE, 0);
-        assert_int_equal(kedge_mutate(two, "kedge.put", args, (size_t)size, NULL, NULL), KEDGE_OK);
-    }
-    sync_now(two);
-    kedge_close(two);
-    free(args);
-    kedge_db *db = open_logging(here, KEDGE_LOG_DEBUG, &lines);
-    sync_now(db);
-    assert_int_equal(client_count(db), COUNT);
-    kedge_close(db);
-    has_line(&lines, "2 pulled: version ");
-    has_line(&lines, ": GET snapshot?");
-    assert_null(strstr(lines.text, "cache-resync"));
-}
-
 /* Nothing is edited and nothing is asked: the stream alone tells of the end of the server. */
 static void test_an_idle_client_notices_that_its_server_is_gone(void **state)
 {
@@ -614,7 +587,6 @@ int main(int count, char **arguments)
         SERVER_TEST(test_a_watch_of_items_that_closes_its_database_is_refused),
         SERVER_TEST(test_a_watch_may_be_freed_in_its_own_callback),
         SERVER_TEST(test_the_log_tells_what_was_done_and_why),
-        SERVER_TEST(test_the_first_state_of_a_copy_is_no_resync_in_the_log),
         SERVER_TEST(test_an_idle_client_notices_that_its_server_is_gone),
         SERVER_TEST(test_the_log_has_the_level_that_the_app_wants),
         SERVER_TEST(test_the_stats_count_what_was_done),
