@@ -4,6 +4,7 @@ from typing import Any, Optional
 from ._errors import call
 from ._handles import Handle, Owner
 from ._library import ffi, lib
+from ._mutators import edit
 from ._texts import as_json, terminated
 
 
@@ -31,9 +32,8 @@ class Batch(Owner):
     def commit(self) -> int:
         """Makes the edits, and returns the sequence. The batch is then empty, and may be filled again."""
         sequence = ffi.new("int64_t *")
-        with self._handle as batch:
-            call(lib.kedge_batch_commit, batch, sequence)
-            self._count = 0
+        edit(self._handle, lib.kedge_batch_commit, sequence)
+        self._count = 0
         self.sequence = int(sequence[0])
         return self.sequence
 

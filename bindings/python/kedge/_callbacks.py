@@ -1,5 +1,6 @@
 """Functions that Kedge calls, and how they reach the app's. An exception of the app never goes through C: it is logged,
 and Kedge gets the status of a failure."""
+import functools
 import logging
 from typing import Any, Callable, Dict, List
 
@@ -25,16 +26,27 @@ def drop(handle: Any) -> None:
     _kept.pop(int(ffi.cast("uintptr_t", handle)), None)
 
 
+def entered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that C calls. All of it counts as one that Kedge calls: garbage is collected wherever memory is taken,
+    and what ends there must not be closed there. See close_forgotten."""
+    @functools.wraps(function)
+    def enter(*arguments: Any) -> Any:
+        here.callbacks += 1
+        try:
+            return function(*arguments)
+        finally:
+            here.callbacks -= 1
+
+    return enter
+
+
 def called(function: Callable[..., Any], *arguments: Any) -> Any:
     """Calls a function of the app; what it raises is logged, and raised on."""
-    here.callbacks += 1
     try:
         return function(*arguments)
     except Exception:
         logger.exception("a function that Kedge calls has raised: %r", function)
         raise
-    finally:
-        here.callbacks -= 1
 
 
 def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -46,21 +58,20 @@ def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
+@entered
 def kedge_python_free(userdata: Any) -> None:
-    here.callbacks += 1  # what ends with the object must not be closed here: see close_forgotten
-    try:
-        drop(userdata)
-    finally:
-        here.callbacks -= 1
+    drop(userdata)
 
 
 @ffi.def_extern(error=lib.KEDGE_INTERNAL)  # type: ignore[untyped-decorator]
+@entered
 def kedge_python_mutator(tx: Any, args: Any, args_size: int, userdata: Any, error: Any) -> int:
     status: int = ffi.from_handle(userdata)(tx, args, args_size, error)
     return status
 
 
 @ffi.def_extern(error=lib.KEDGE_UNAUTHORIZED)  # type: ignore[untyped-decorator]
+@entered
 def kedge_python_token(userdata: Any, buffer: Any, buffer_size: int) -> int:
     try:
         token = called(ffi.from_handle(userdata).token)
@@ -80,6 +91,7 @@ def kedge_python_token(userdata: Any, buffer: Any, buffer_size: int) -> int:
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
+@entered
 def kedge_python_dispatch(userdata: Any, work: Any, argument: Any) -> None:
     done: List[bool] = []
 
@@ -90,31 +102,36 @@ def kedge_python_dispatch(userdata: Any, work: Any, argument: Any) -> None:
 
     try:
         ffi.from_handle(userdata).dispatch(run)
-    except Exception:
+    except BaseException:  # SystemExit, too: a watch without its work would wait for ever
         logger.exception("the dispatcher has raised; the work runs on Kedge's thread")
         run()  # the work must run once
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
+@entered
 def kedge_python_log(userdata: Any, level: int, event: Any, message: Any) -> None:
     guarded(ffi.from_handle(userdata).log, LogLevel(level), text_of(event), text_of(message))
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
+@entered
 def kedge_python_changes(userdata: Any, changes: Any, count: int) -> None:
     guarded(ffi.from_handle(userdata), [change_of(changes[i]) for i in range(count)])
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
+@entered
 def kedge_python_sync_status(userdata: Any, status: Any) -> None:
     guarded(ffi.from_handle(userdata), status_of(status))
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
+@entered
 def kedge_python_result(userdata: Any, changes: Any) -> None:
     guarded(ffi.from_handle(userdata), result_of(changes))
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
+@entered
 def kedge_python_rejected(userdata: Any, mutation: Any) -> None:
     guarded(ffi.from_handle(userdata), mutation_of(mutation))

@@ -1,19 +1,20 @@
 """A database: one folder with one project."""
 import contextlib
 import json
+import threading
 import time
 from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, Set, Tuple, Type, TypeVar
 
 from ._batch import Batch, UndoGroup, _Batch
 from ._callbacks import drop, keep
 from ._cursors import Indexes, Mutations, Query, Scan, _Cursor
-from ._errors import Cancelled, Error, InvalidArgument, NoMemory, NotFound, Rejected, Timeout, call, text_of
-from ._handles import Handle, SharedHandle, close_forgotten, here, refuse_callback
+from ._errors import Cancelled, Error, InvalidArgument, NotFound, Timeout, call, text_of
+from ._handles import Handle, SharedHandle, close_forgotten, refuse_callback
 from ._library import ffi, lib
-from ._mutators import NOTHING, Mutator
+from ._mutators import NOTHING, Mutator, edit
 from ._records import (Change, LogLevel, Mutation, Outcome, RepairReport, ResultChanges, Stats, SyncStatus, UndoResult, UndoState,
                        numbers_of, status_of)
-from ._texts import as_json, sized_text, terminated, terminated_or_null, utf8
+from ._texts import as_json, several, sized_text, terminated, terminated_or_null, utf8
 from ._watches import COMMITS_MAX, Stream, Watch, query_watch_handle, sync_watch_handle, watch_handle
 
 Token = Callable[[], str]
@@ -59,19 +60,22 @@ class Database:
 
     def close(self) -> None:
         """Closes the database; pending edits stay on the disk. Closing twice does nothing. InvalidArgument in a function
-        that Kedge calls, which would wait for itself: close on a thread of the app."""
+        that Kedge calls, which would wait for itself: close on a thread of the app. When a KeyboardInterrupt ends the
+        wait, the database is still open, and offline: close it again."""
         refuse_callback("close()")
         pointer = self._handle.stop()
         if pointer is None:
             return
-        with contextlib.suppress(Error):
-            call(lib.kedge_set_online, pointer, False)  # ends the syncs of other threads
-        self._handle.wait_for_users()
-        for child in list(self._children):
-            child.close_and_wait()
-        lib.kedge_close(pointer)
-        for each in self._kept:
-            drop(each)
+        try:
+            with contextlib.suppress(Error):
+                call(lib.kedge_set_online, pointer, False)  # ends the syncs of other threads
+            self._handle.wait_for_users()
+            for child in list(self._children):
+                child.close_and_wait()
+        except BaseException:  # a KeyboardInterrupt while it waits
+            self._handle.resume(pointer)
+            raise
+        end(pointer, self._kept)
 
     def _open(self, function: Any, kind: Type[Handle], free: Any, result: str, *arguments: Any) -> Handle:
         """What a function of C gives in its last output, as a handle that ends with the database at the latest."""
@@ -94,18 +98,7 @@ class Database:
         return int(sequence[0])
 
     def _edit(self, function: Any, *arguments: Any) -> None:
-        """An edit runs mutators on this thread. What one of them raised is the cause of the failure."""
-        here.raised = None
-        try:
-            with self._handle as db:
-                call(function, db, *arguments)
-        except (Rejected, NoMemory) as failure:
-            raised, here.raised = here.raised, None
-            if raised is not None and not isinstance(raised, Exception):
-                raise raised from None  # KeyboardInterrupt and the like
-            if isinstance(raised, Error):
-                raise failure from None
-            raise failure from raised
+        edit(self._handle, function, *arguments)
 
     def batch(self) -> Batch:
         """Several edits as one:
@@ -202,14 +195,14 @@ class Database:
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> Query:
         """Iterates over the rows of a read-only SELECT, as tuples. Each collection is a view with the columns `id` and
         `value` (JSON text); `kedge_items` has all of them. `parameters` are bound to ?1, ?2…"""
-        text, values = utf8(sql, "SQL"), as_json(list(parameters), "parameters")
+        text, values = utf8(sql, "SQL"), as_json(several(parameters, "parameters"), "parameters")
         handle = self._open(lib.kedge_query_open, _Cursor, lib.kedge_query_close, "kedge_query **", text, len(text),
                             values, len(values))
         return Query(self, handle)
 
     def declare_index(self, name: str, collection: str, paths: Sequence[str]) -> None:
         """Declares an index over members of the items of a collection, and makes it: see kedge/index.h."""
-        kept = [ffi.new("char[]", terminated(path, "path")) for path in paths]
+        kept = [ffi.new("char[]", terminated(path, "path")) for path in several(paths, "paths")]
         array = ffi.new("char *[]", kept)
         with self._handle as db:
             call(lib.kedge_index, db, terminated(name, "name"), terminated(collection, "collection"),
@@ -324,7 +317,7 @@ class Database:
     def watch_query(self, callback: Callable[[ResultChanges], Any], sql: str, parameters: Sequence[Any] = ()) -> Watch:
         """Calls `callback` with the whole result of a query, and then with the rows that differ. The first column is the
         key of a row: it is not NULL, and another one in each row. See kedge_watch_query of kedge/watch.h."""
-        text, values = utf8(sql, "SQL"), as_json(list(parameters), "parameters")
+        text, values = utf8(sql, "SQL"), as_json(several(parameters, "parameters"), "parameters")
         return self._watch(lib.kedge_watch_query, lib.kedge_python_result, callback, query_watch_handle,
                            "kedge_query_watch **", text, len(text), values, len(values))
 
@@ -392,6 +385,16 @@ class Database:
         if descriptor < 0:
             raise InvalidArgument("not-caller-driven", "the database was not opened with caller_driven")
         return descriptor
+
+
+def end(pointer: Any, kept: Sequence[Any]) -> None:
+    """Closes a database in C, and forgets what C referred to. C refuses that in a function that it calls, where garbage
+    may have been collected before the function began: then a thread does it."""
+    if lib.kedge_close(pointer) == lib.KEDGE_OK:
+        for each in kept:
+            drop(each)
+    else:
+        threading.Thread(target=end, args=(pointer, kept), name="kedge-close").start()
 
 
 def document_text(document: Any) -> str:

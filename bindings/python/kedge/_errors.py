@@ -56,6 +56,9 @@ class Error(Exception):
         self.code = code
         self.message = message
 
+    def __reduce__(self) -> Any:  # of an Exception it calls the class with `args`, which is one text
+        return type(self), (self.code, self.message), vars(self)
+
 
 class NotFound(Error, LookupError):
     """No such item, mutation, version or project."""
@@ -77,6 +80,10 @@ class Closed(InvalidArgument):
 
     def __init__(self, what: str) -> None:
         super().__init__("closed", f"the {what} is closed")
+        self._what = what
+
+    def __reduce__(self) -> Any:
+        return type(self), (self._what,), vars(self)
 
 
 class InvalidJSON(Error, ValueError):

@@ -87,11 +87,13 @@ class Handle:
         """Frees what it holds. Closing twice does nothing."""
         pointer = self.stop()
         if pointer is not None:
-            self._free(pointer)  # without the lock: a watch waits here for its callback, which may close it, too
-            self._siblings.discard(self)
-            self._freed.set()
-            if self.on_close is not None:
-                self.on_close()
+            try:
+                self._free(pointer)  # without the lock: a watch waits here for its callback, which may close it, too
+            finally:  # also when it ends with a KeyboardInterrupt, which comes after the call of C
+                self._siblings.discard(self)
+                self._freed.set()
+                if self.on_close is not None:
+                    self.on_close()
 
     def join(self, siblings: "Set[Handle]") -> None:
         """From now on it is among the open handles of a database, which holds them even when nobody else does. Weak
@@ -135,6 +137,11 @@ class SharedHandle(Handle):
         with self._changed:
             self._users -= 1
             self._changed.notify_all()
+
+    def resume(self, pointer: Any) -> None:
+        """Takes a stop() back."""
+        with self._lock:
+            self._pointer = pointer
 
     def wait_for_users(self) -> None:
         with self._changed:

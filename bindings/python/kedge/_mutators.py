@@ -3,8 +3,8 @@ import json
 from typing import Any, Callable, Iterator, NoReturn, Optional, Tuple
 
 from ._callbacks import logger
-from ._errors import Closed, Error, NotFound, Rejected, call, text_of
-from ._handles import here
+from ._errors import Closed, Error, NoMemory, NotFound, Rejected, call, text_of
+from ._handles import Handle, here
 from ._library import ffi, lib
 from ._records import Caller
 from ._texts import as_json, sized_text, terminated, utf8
@@ -134,7 +134,7 @@ class Mutator:
         here.mutators += 1
         try:
             self.function(transaction, json.loads(sized_text(args, args_size)))
-        except BaseException as raised:  # none may go through C; _database.py raises it again
+        except BaseException as raised:  # none may go through C; edit() raises it again
             here.raised = raised
             return self._refuse(transaction, raised, error)
         finally:
@@ -152,6 +152,22 @@ class Mutator:
         logger.warning("the mutator %r has raised", self.name, exc_info=raised)
         message = f"{type(raised).__name__}: {raised}".encode("utf-8", "replace").replace(b"\0", b" ")
         return int(lib.kedge_tx_reject(transaction._pointer, b"mutator-failed", message, error))
+
+
+def edit(handle: Handle, function: Any, *arguments: Any) -> None:
+    """Calls a function that makes an edit. It runs mutators on this thread: what one of them raised is the cause of the
+    failure."""
+    here.raised = None
+    try:
+        with handle as pointer:
+            call(function, pointer, *arguments)
+    except (Rejected, NoMemory) as failure:
+        raised, here.raised = here.raised, None
+        if raised is not None and not isinstance(raised, Exception):
+            raise raised from None  # KeyboardInterrupt and the like
+        if isinstance(raised, Error):
+            raise failure from None
+        raise failure from raised
 
 
 def _give(error: Any, status: int, code: str, message: str) -> int:

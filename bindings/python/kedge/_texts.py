@@ -1,6 +1,6 @@
 """Texts and JSON on their way into the C library and back."""
 import json
-from typing import Any, Optional
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._errors import InvalidArgument, InvalidJSON
 from ._library import ffi
@@ -32,12 +32,57 @@ def terminated_or_null(text: Optional[str], what: str) -> Any:
     return ffi.NULL if text is None else ffi.new("char[]", terminated(text, what))
 
 
+def several(values: Sequence[Any], what: str) -> List[Any]:
+    """The values as a list. A text is a sequence, too, of its characters, which nobody means."""
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"the {what} must be a list, not {type(values).__name__}")
+    return list(values)
+
+
+def has_json(value: Any) -> bool:
+    """Whether there is a JSON inside of a value, which has no circles."""
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, JSON):
+            return True
+        if isinstance(each, dict):
+            left += each.values()
+        elif isinstance(each, (list, tuple)):
+            left += each
+    return False
+
+
+def with_what_json_holds(value: Any) -> Any:
+    """The value, with what each JSON inside of it stands for in its place."""
+    if isinstance(value, JSON):
+        return json.loads(value, object_pairs_hook=object_of)
+    if isinstance(value, dict):
+        return {name: with_what_json_holds(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [with_what_json_holds(each) for each in value]
+    return value
+
+
+def object_of(members: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    made = dict(members)
+    if len(made) < len(members):
+        raise ValueError("an object has a member twice")
+    return made
+
+
+def dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def as_json(value: Any, what: str) -> bytes:
     """A value as JSON."""
     if isinstance(value, JSON):
         return utf8(value, what)
     try:
-        made = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        made = dumped(value)
+        if has_json(value):  # json wrote it as a string
+            made = dumped(with_what_json_holds(value))
     except TypeError as failure:
         raise InvalidJSON("json-invalid", f"the {what} cannot be written as JSON: {failure}") from failure
     except (ValueError, RecursionError) as failure:

@@ -2,10 +2,12 @@
 
 usage: edges_test.py SERVER"""
 import asyncio
+import copy
 import gc
 import logging
 import os
 import pathlib
+import pickle
 import re
 import shutil
 import subprocess
@@ -111,6 +113,13 @@ class Statuses(unittest.TestCase):
                          {status.name: int(status) for status in kedge.Status})
         self.assertEqual(kedge.LIMITS["ITEM_ID_BYTES"], 512)
         self.assertRegex(kedge.library_version(), r"^\d+\.\d+\.\d+$")
+
+    def test_an_error_can_go_to_another_process(self):
+        for kind in [each for each in vars(kedge).values() if isinstance(each, type) and issubclass(each, kedge.Error)]:
+            failure = kind("scan") if kind is kedge.Closed else kind("a-code", "a sentence")
+            for other in (pickle.loads(pickle.dumps(failure)), copy.copy(failure)):
+                self.assertEqual((type(other), str(other), other.code, other.message),
+                                 (kind, str(failure), failure.code, failure.message))
 
 
 class Closing(Case):
@@ -288,8 +297,20 @@ class Texts(Case):
         self.assertRaises(kedge.InvalidJSON, db.mutate, "kedge.put", kedge.JSON("{"))
         self.assertRaises(kedge.InvalidJSON, db.mutate, "kedge.put", {**NOTE, "value": "a\0b"})
 
+    def test_json_inside_of_a_value_stands_for_what_it_holds(self):
+        db = self.open()
+        for value in (kedge.JSON('{"a":[1,"\u00fc"]}'), {"a": (1, kedge.JSON('"\u00fc"'))}):
+            db.mutate("kedge.put", {**NOTE, "value": value})
+            self.assertEqual(db.get("notes", "1"), {"a": [1, "\u00fc"]})
+        for text in ("{", '{"a":1,"a":2}', "NaN", '1,"id":"2"', '"\\ud800"'):
+            self.assertRaises((kedge.InvalidJSON, kedge.InvalidArgument), db.mutate, "kedge.put",
+                              {**NOTE, "value": kedge.JSON(text)})
+
     def test_arguments_of_other_types(self):
         db = self.open()
+        for function, *arguments in [(db.declare_index, "i", "notes", "due"), (db.query, "SELECT ?1", "12"),
+                                     (db.watch_query, print, "SELECT ?1", b"12")]:
+            self.assertRaises(TypeError, function, *arguments)
         for function, *arguments in [(db.get, 1, "1"), (db.get, "notes", None), (db.mutate, None, {}), (db.query, b"SELECT 1"),
                                      (db.wait, "1"), (db.cancel, None), (kedge.open, 5), (db.edit_text, "n", "1", 5)]:
             self.assertRaises(TypeError, function, *arguments)
@@ -352,9 +373,12 @@ class Mutators(Case):
         with db.batch() as batch:
             batch.mutate("kedge.put", NOTE)
         self.assertEqual(batch.sequence, 1)
-        with self.assertRaises(kedge.Rejected), db.batch() as batch:
-            batch.mutate("bad.raise", "mistake")
-        self.assertFalse(batch._handle.is_open)
+        for mistake, kind, cause in (("mistake", kedge.Rejected, ZeroDivisionError), ("memory", kedge.NoMemory, MemoryError),
+                                     ("interrupt", KeyboardInterrupt, type(None))):
+            with self.assertRaises(kind) as caught, db.batch() as batch:
+                batch.mutate("bad.raise", mistake)
+            self.assertIsInstance(caught.exception.__cause__, cause)
+            self.assertFalse(batch._handle.is_open)
 
     def test_an_undo_group_ends_when_an_exception_leaves_it(self):
         db = self.open()
