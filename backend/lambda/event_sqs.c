@@ -2,15 +2,37 @@
 #include "backend/lambda/event_sqs.h"
 
 #include "backend/lambda/event_messages.h"
+#include "backend/ports/deadline.h"
 #include "backend/ports/meter.h"
 #include "backend/queued/message.h"
 #include "common/error.h"
 
 typedef struct sqs_batch {
     const kedge_lambda *lambda;
-    int64_t deadline_ms;
+    int64_t end_ms; /* of the invocation, by the monotonic clock; INT64_MAX: not known */
     kedge_event_messages messages;
 } sqs_batch;
+
+/* ---- time ---- */
+
+/* The invocation's end, by the monotonic clock. */
+static int64_t end_of(const kedge_lambda *lambda, int64_t deadline_ms)
+{
+    const kedge_environment *environment = lambda->environment;
+    if (deadline_ms == INT64_MAX) return INT64_MAX;
+    return environment->monotonic_ms(environment->context) + deadline_ms -
+           environment->now_ms(environment->context);
+}
+
+/* What this thread begins must end so long before the invocation does. */
+static void limit(const sqs_batch *batch, int64_t margin_ms, kedge_deadline *deadline)
+{
+    if (batch->end_ms == INT64_MAX) return;
+    *deadline = (kedge_deadline){.environment = batch->lambda->environment,
+                                 .end_ms = batch->end_ms - margin_ms,
+                                 .turn_ms = INT64_MAX};
+    kedge_deadline_set(deadline);
+}
 
 /* ---- one group ---- */
 
@@ -42,14 +64,6 @@ static void release(const sqs_batch *batch, kedge_event_message *record)
         kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_DONE, &error);
     else if (kedge_queued_release(queued, &message, &error) != KEDGE_OK)
         kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_RELEASE, &error);
-}
-
-static bool has_time(const sqs_batch *batch)
-{
-    const kedge_environment *environment = batch->lambda->environment;
-    if (batch->deadline_ms == INT64_MAX) return true;
-    return environment->now_ms(environment->context) + KEDGE_EVENT_SQS_MARGIN_MS <
-           batch->deadline_ms;
 }
 
 /* When a message waits for a store, kedge_consume has not started the later ones of its group, and
@@ -84,14 +98,18 @@ static kedge_status consume_group(sqs_batch *batch, size_t first, kedge_error *e
         messages[count] = kedge_event_message_of(record);
         group[count++] = record;
     }
-    if (!has_time(batch)) {
-        for (size_t i = 0; i < count; i++)
-            give_back(batch, group[i], 0);
-        return KEDGE_OK;
-    }
-    kedge_status status = kedge_consume(batch->lambda->queued, batch->lambda->backend, messages,
-                                        count, NULL, outcomes, error);
-    if (status == KEDGE_OK) settle_group(batch, group, count, outcomes);
+    kedge_deadline deciding, settling;
+    kedge_status status = KEDGE_OK;
+    limit(batch, KEDGE_EVENT_SQS_MARGIN_MS, &deciding);
+    bool begun = kedge_deadline_check(NULL) == KEDGE_OK;
+    if (begun)
+        status = kedge_consume(batch->lambda->queued, batch->lambda->backend, messages, count, NULL,
+                               outcomes, error);
+    limit(batch, KEDGE_EVENT_SQS_RESPONSE_MS, &settling);
+    if (begun && status == KEDGE_OK) settle_group(batch, group, count, outcomes);
+    for (size_t i = 0; i < count && !begun; i++)
+        give_back(batch, group[i], 0);
+    kedge_deadline_set(NULL);
     return status;
 }
 
@@ -120,7 +138,7 @@ static void log_batch(const sqs_batch *batch, const kedge_cost *before)
 kedge_status kedge_event_sqs(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,
                              kedge_buffer *out, kedge_error *error)
 {
-    sqs_batch batch = {.lambda = lambda, .deadline_ms = deadline_ms};
+    sqs_batch batch = {.lambda = lambda, .end_ms = end_of(lambda, deadline_ms)};
     kedge_cost before = kedge_meter_of_thread();
     kedge_status status =
         kedge_event_messages_read(lambda->environment->allocator, event, &batch.messages, error);

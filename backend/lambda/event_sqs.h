@@ -18,11 +18,15 @@
 #define KEDGE_BACKEND_LAMBDA_EVENT_SQS_H
 
 #include "backend/lambda/lambda.h"
+#include "backend/ports/deadline.h"
 #include "common/json.h"
 
-/* A group that is not begun so long before the invocation's deadline waits for the next
- * delivery. */
-#define KEDGE_EVENT_SQS_MARGIN_MS 2000
+/* So long before the invocation's deadline a push stops, what it has decided is committed, and its
+ * message is named: the next delivery goes on behind that. A group that is not begun by then waits
+ * for the next delivery. */
+#define KEDGE_EVENT_SQS_MARGIN_MS (KEDGE_DEADLINE_COMMIT_MS + 2000)
+/* The calls about messages stop so long before it, since the response must come in time. */
+#define KEDGE_EVENT_SQS_RESPONSE_MS 500
 
 /* `event` is a checked JSON object, a batch of SQS (event_messages.h). Appends the response. A
  * failure means that nothing is known of the whole batch. */

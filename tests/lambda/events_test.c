@@ -201,6 +201,78 @@ static void a_group_that_has_no_time_left_is_not_begun(void **state)
     assert_int_equal(api_number(world.api, "cookie.order"), 0);
 }
 
+/* ---- time that passes ---- */
+
+#define LONG_PUSH     30
+#define INVOCATION_MS 15000
+
+static int64_t passed_ms; /* with each look at the clock of the lambda, so much passes */
+static int64_t looked_ms;
+
+static int64_t passing_ms(void *context)
+{
+    (void)context;
+    return looked_ms += passed_ms;
+}
+
+static int64_t still_ms(void *context)
+{
+    (void)context;
+    return looked_ms;
+}
+
+/* One message with the mutations 1 to LONG_PUSH of the client c. */
+static void write_long_push(kedge_buffer *event)
+{
+    kedge_buffer_append_text(event,
+                             "{\"Records\":[{\"messageId\":\"m1\",\"receiptHandle\":\"r\","
+                             "\"eventSource\":\"aws:sqs\",\"attributes\":{\"MessageGroupId\":"
+                             "\"g\",\"ApproximateReceiveCount\":\"1\",\"SentTimestamp\":\"1\"},"
+                             "\"body\":\"{\\\"format\\\":1,\\\"organization\\\":\\\"acme\\\","
+                             "\\\"project\\\":\\\"notes\\\",\\\"user\\\":\\\"ann\\\","
+                             "\\\"role\\\":\\\"\\\",\\\"push\\\":{\\\"pushVersion\\\":1,"
+                             "\\\"clientGroupID\\\":\\\"g\\\",\\\"mutations\\\":[");
+    for (int id = 1; id <= LONG_PUSH; id++)
+        kedge_buffer_append_format(event,
+                                   "%s{\\\"clientID\\\":\\\"c\\\",\\\"id\\\":%d,"
+                                   "\\\"name\\\":\\\"none\\\",\\\"args\\\":{},"
+                                   "\\\"timestamp\\\":0}",
+                                   id == 1 ? "" : ",", id);
+    kedge_buffer_append_text(event, "]}}\"}]}");
+    assert_false(event->no_memory);
+}
+
+/* Each delivery decides a part in its time, and the message comes again until all is decided. */
+static void a_push_that_takes_longer_than_an_invocation_is_decided_by_several(void **state)
+{
+    (void)state;
+    kedge_buffer event = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    int64_t decided = 0;
+    int deliveries = 0;
+    write_long_push(&event);
+    world.environment.monotonic_ms = passing_ms;
+    world.environment.now_ms = still_ms;
+    passed_ms = 500;
+    do {
+        int64_t before = decided;
+        int64_t began_ms = looked_ms;
+        assert_in_range(++deliveries, 1, LONG_PUSH);
+        kedge_buffer_clear(&out);
+        assert_int_equal(handle(kedge_buffer_bytes(&event), looked_ms + INVOCATION_MS, &out),
+                         KEDGE_OK);
+        assert_true(looked_ms - began_ms <= INVOCATION_MS);
+        api_pull(world.api, "g", "null");
+        decided = api_number(world.api, "lastMutationIDChanges.c");
+        assert_true(decided > before);
+    } while (strcmp(out.data, "{\"batchItemFailures\":[{\"itemIdentifier\":\"m1\"}]}") == 0);
+    assert_string_equal(out.data, "{\"batchItemFailures\":[]}");
+    assert_int_equal(decided, LONG_PUSH);
+    assert_true(deliveries > 1);
+    kedge_buffer_free(&event);
+    kedge_buffer_free(&out);
+}
+
 static bool run_event(const kedge_allocator *allocator, void *context)
 {
     world.environment.allocator = allocator;
@@ -261,6 +333,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_not_decided_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_group_that_has_no_time_left_is_not_begun, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            a_push_that_takes_longer_than_an_invocation_is_decided_by_several, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_that_fails_is_survived, setup, teardown),
         cmocka_unit_test_setup_teardown(any_event_is_survived, setup, teardown),
     };
