@@ -4,6 +4,7 @@ reaches. Nothing runs but IAM's decision (policies.py).
 
 Usage: template_test.py TEMPLATE. The environment may name, in KEDGE_PYTHON_TOOLS, the folder of a Python that has
 PyYAML. Ends with 77 when there is none."""
+import json
 import pathlib
 import re
 import sys
@@ -36,6 +37,37 @@ class Template(unittest.TestCase):
         (attribute,) = re.findall(r'define EXPIRES +"([A-Z])"', source)
         self.assertEqual(template().properties("Table")["TimeToLiveSpecification"],
                          {"AttributeName": attribute, "Enabled": True})
+
+    def test_the_how_to_gives_a_restored_table_what_a_restore_leaves_out(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs/how-to/deploy-to-aws.md").read_text()
+        table = template().properties("Table")
+        expiry, stream = table["TimeToLiveSpecification"], table["StreamSpecification"]
+        days = table["PointInTimeRecoverySpecification"]["RecoveryPeriodInDays"]
+        self.assertTrue(table["DeletionProtectionEnabled"])
+        commands = [" ".join(command.split()) for command in page.replace("\\\n", " ").splitlines()]
+        for wanted in ("update-table --table-name $TABLE-2 --deletion-protection-enabled",
+                       "update-continuous-backups --table-name $TABLE-2 --point-in-time-recovery-specification "
+                       f"PointInTimeRecoveryEnabled=true,RecoveryPeriodInDays={days}",
+                       "update-table --table-name $TABLE-2 --stream-specification "
+                       f"StreamEnabled=true,StreamViewType={stream['StreamViewType']}",
+                       "update-time-to-live --table-name $TABLE-2 --time-to-live-specification "
+                       f"Enabled=true,AttributeName={expiry['AttributeName']}"):
+            self.assertTrue(any(command.startswith("aws dynamodb " + wanted) for command in commands), wanted)
+
+    def test_the_template_fits_what_services_take(self):
+        """CloudFormation takes so many bytes of a template that stands in no bucket, and IAM so many characters, white
+        space aside, of a managed policy and of the policies in a role."""
+        self.assertLessEqual(pathlib.Path(TEMPLATE).stat().st_size, 51200)
+        self.assertLessEqual(self.policy_size("OperatorPolicy"), 6144)
+        for role in ROLES[:-1]:
+            self.assertLessEqual(self.policy_size(role), 10240)
+
+    def policy_size(self, resource):
+        """With a long name of the stack, so that the names of its resources are long."""
+        path = pathlib.Path(TEMPLATE)
+        made = described(path, "a" * 40, lambda name: f"https://sqs.example.com/{ACCOUNT}/{name}", Issuer="i",
+                         Audience="kedge", Jwks="{}", Mode="queued", RestoredTable="a" * 40 + "-Table-1ABCDEFGHIJKL-2")
+        return len(json.dumps(made.policy(resource).statements, separators=(",", ":")))
 
     def test_a_message_is_hidden_for_six_times_as_long_as_the_worker_may_take(self):
         resources = template().tree["Resources"]
