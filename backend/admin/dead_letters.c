@@ -102,6 +102,8 @@ static kedge_status write_all(letters *pushes, letters *snapshots, kedge_buffer 
     kedge_json_begin_object(&writer);
     kedge_status status = write_letters(pushes, "dead_letters", &writer, error);
     if (status == KEDGE_OK) status = write_letters(snapshots, "snapshots", &writer, error);
+    kedge_json_key(&writer, "more");
+    kedge_json_boolean(&writer, pushes->batch.more || snapshots->batch.more);
     kedge_json_end_object(&writer);
     return status == KEDGE_OK ? kedge_buffer_status(out, error) : status;
 }
@@ -128,10 +130,11 @@ static kedge_status put_back(letters *all, const kedge_queue_message *message, k
     return all->queue.vtable->redrive(all->queue.self, message->receipt, error);
 }
 
-static int print_count(const kedge_admin *admin, size_t count)
+/* `more` is what follows the count. */
+static int print_count(const kedge_admin *admin, size_t count, const char *more)
 {
     kedge_buffer out = kedge_buffer_make(admin->allocator);
-    kedge_buffer_append_format(&out, "{\"redriven\":%zu}", count);
+    kedge_buffer_append_format(&out, "{\"redriven\":%zu%s}", count, more);
     int code = kedge_admin_print(&out);
     kedge_buffer_free(&out);
     return code;
@@ -164,11 +167,12 @@ int kedge_admin_redrive(const kedge_admin *admin)
     }
     close_letters(&pushes);
     close_letters(&snapshots);
-    return status == KEDGE_OK ? print_count(admin, 1) : kedge_admin_complain(&error);
+    return status == KEDGE_OK ? print_count(admin, 1, "") : kedge_admin_complain(&error);
 }
 
 /* The oldest first, so that they come in their order. One that somebody else has put back meanwhile
- * is passed over. */
+ * is passed over. Behind it the batch is that of the last look, and says whether there may be more:
+ * letters that somebody else looks at now are not given to this look. */
 static kedge_status redrive_all(letters *all, size_t *count, kedge_error *error)
 {
     for (size_t round = 0; round < REDRIVE_ROUNDS_MAX; round++) {
@@ -191,7 +195,9 @@ int kedge_admin_redrive_all(const kedge_admin *admin)
     kedge_status status = open_letters(admin, &pushes, &snapshots, &error);
     if (status == KEDGE_OK) status = redrive_all(&pushes, &count, &error);
     if (status == KEDGE_OK) status = redrive_all(&snapshots, &count, &error);
+    bool more = pushes.batch.more || snapshots.batch.more;
     close_letters(&pushes);
     close_letters(&snapshots);
-    return status == KEDGE_OK ? print_count(admin, count) : kedge_admin_complain(&error);
+    if (status != KEDGE_OK) return kedge_admin_complain(&error);
+    return print_count(admin, count, more ? ",\"more\":true" : ",\"more\":false");
 }

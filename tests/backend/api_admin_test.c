@@ -425,7 +425,7 @@ static void test_dead_letters_are_listed_with_their_reasons_and_put_back(void **
     folder_world *folder = *state;
     char redrive[128];
     assert_int_equal(run(folder, "dead-letters"), 0);
-    assert_string_equal(folder->text, "{\"dead_letters\":[],\"snapshots\":[]}\n");
+    assert_string_equal(folder->text, "{\"dead_letters\":[],\"snapshots\":[],\"more\":false}\n");
     bury(folder, "1", "nothing");
     bury(folder, "2",
          "{\"format\":1,\"organization\":\"acme\",\"project\":\"notes\",\"user\":\"ann\","
@@ -445,7 +445,7 @@ static void test_dead_letters_are_listed_with_their_reasons_and_put_back(void **
     assert_int_equal(run(folder, redrive), 1);
     assert_non_null(strstr(folder->complaint, "no dead letter"));
     assert_int_equal(run(folder, "redrive-all"), 0);
-    assert_string_equal(folder->text, "{\"redriven\":1}\n");
+    assert_string_equal(folder->text, "{\"redriven\":1,\"more\":false}\n");
     assert_int_equal(count_waiting(folder), 2);
 }
 

@@ -139,7 +139,7 @@ class OnEngines(unittest.TestCase):
         return thing
 
     def admin(self, *words, create=False):
-        place = [] if words[0] == "dead-letters" else ["--org", "demo", "--project", self.project]
+        place = [] if words[0] in ("dead-letters", "redrive-all") else ["--org", "demo", "--project", self.project]
         done = subprocess.run(
             [PROGRAMS / "kedge-admin", *OPTIONS, *(["--create"] if create else []), *place, *words],
             capture_output=True, text=True, timeout=DEADLINE_S)
@@ -300,6 +300,17 @@ class OnEngines(unittest.TestCase):
         self.assertEqual(poller.failed, 0)
         letters = self.admin("dead-letters")["dead_letters"]
         self.assertEqual([letter["code"] for letter in letters], ["message-unreadable"], letters)
+
+    def test_dead_letters_that_another_look_has_in_hand_are_told(self):
+        self.addCleanup(self.queue.on, "PurgeQueue")
+        self.dead.send("g", "poison")
+        (held,) = self.dead.on("ReceiveMessage", VisibilityTimeout=60)["Messages"]
+        self.assertEqual(self.admin("dead-letters"), {"dead_letters": [], "snapshots": [], "more": True})
+        self.assertEqual(self.admin("redrive-all"), {"redriven": 0, "more": True})
+        self.dead.on("ChangeMessageVisibility", ReceiptHandle=held["ReceiptHandle"], VisibilityTimeout=0)
+        found = self.admin("dead-letters")
+        self.assertEqual((len(found["dead_letters"]), found["more"]), (1, False))
+        self.assertEqual(self.admin("redrive-all"), {"redriven": 1, "more": False})
 
     def test_while_the_store_is_away_a_group_waits_and_keeps_its_order(self):
         ann = self.caller(self.start(requests=True))

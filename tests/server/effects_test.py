@@ -133,7 +133,7 @@ class Effects(unittest.TestCase):
         letter = {"id": hashlib.sha256(body.encode()).hexdigest(), "organization": "acme", "project": "p", "log": "l",
                   "sent": 5}
         found = lambda: self.admin("dead-letters", scope=[])
-        self.assertEqual(found(), {"dead_letters": [], "snapshots": [letter]})
+        self.assertEqual(found(), {"dead_letters": [], "snapshots": [letter], "more": False})
         self.assertEqual(self.admin("redrive", letter["id"], scope=[]), {"redriven": 1})
         self.assertEqual(found()["snapshots"], [])
         self.start()
