@@ -19,7 +19,8 @@ typedef struct kedge_logger {
     const kedge_environment *environment;
     int file;
     kedge_logger_level level;
-    kedge_allowance missing; /* of lines `mutator-missing`; from {0} on */
+    kedge_allowance missing;  /* of lines `mutator-missing`; from {0} on */
+    kedge_allowance exceeded; /* of lines `budget-exceeded`; likewise */
 } kedge_logger;
 
 /* One of "error", "warning", "info", "debug". */

@@ -64,19 +64,46 @@ static void log_damage(kedge_logger *log, const kedge_response_line *answered)
     kedge_logger_end(&line);
 }
 
+/* Begins a warning that a peer can cause as often as it likes. */
+static bool begin_allowed(kedge_logger_line *line, kedge_logger *log, kedge_allowance *allowance,
+                          const char *event, uint64_t *omitted)
+{
+    const kedge_environment *environment = log->environment;
+    return log->level >= KEDGE_LOGGER_WARNING &&
+           kedge_allowance_take(allowance, environment->monotonic_ms(environment->context),
+                                omitted) &&
+           kedge_logger_begin(line, log, KEDGE_LOGGER_WARNING, event);
+}
+
+static void end_allowed(kedge_logger_line *line, uint64_t omitted)
+{
+    if (omitted > 0) {
+        kedge_json_key(&line->json, "omitted");
+        kedge_json_integer(&line->json, (int64_t)omitted);
+    }
+    kedge_logger_end(line);
+}
+
+/* What an organization may store does not grow by itself: its clients wait for an operator. */
+static void log_exceeded(kedge_logger *log, const kedge_response_line *answered)
+{
+    kedge_logger_line line;
+    uint64_t omitted = 0;
+    if (!begin_allowed(&line, log, &log->exceeded, "budget-exceeded", &omitted)) return;
+    kedge_logger_texts(&line, "budget", answered->response->exceeded, NULL);
+    kedge_json_key(&line.json, "path");
+    kedge_json_text(&line.json, answered->path);
+    end_allowed(&line, omitted);
+}
+
 /* A newer app waits for this server to be replaced. Any peer can ask for what no server will ever
- * have, as often as it likes. */
+ * have. */
 static void log_missing(kedge_logger *log, const kedge_api_response *response)
 {
     const kedge_missing_mutator *missing = &response->missing;
-    const kedge_environment *environment = log->environment;
     kedge_logger_line line;
     uint64_t omitted = 0;
-    if (log->level < KEDGE_LOGGER_WARNING ||
-        !kedge_allowance_take(&log->missing, environment->monotonic_ms(environment->context),
-                              &omitted) ||
-        !kedge_logger_begin(&line, log, KEDGE_LOGGER_WARNING, "mutator-missing"))
-        return;
+    if (!begin_allowed(&line, log, &log->missing, "mutator-missing", &omitted)) return;
     kedge_logger_texts(&line, "organization", missing->organization, "project", missing->project,
                        NULL);
     kedge_json_key(&line.json, "mutator");
@@ -88,17 +115,14 @@ static void log_missing(kedge_logger *log, const kedge_api_response *response)
     kedge_json_integer(&line.json, missing->here);
     if (response->schema_version[0] != '\0')
         kedge_logger_texts(&line, "schema", response->schema_version, NULL);
-    if (omitted > 0) {
-        kedge_json_key(&line.json, "omitted");
-        kedge_json_integer(&line.json, (int64_t)omitted);
-    }
-    kedge_logger_end(&line);
+    end_allowed(&line, omitted);
 }
 
 void kedge_response_log(kedge_logger *log, const kedge_response_line *answered)
 {
     const kedge_api_response *response = answered->response;
     if (response->missing.wanted > 0) log_missing(log, response);
+    if (response->exceeded != NULL) log_exceeded(log, answered);
     if (response->damaged_items > 0) log_damage(log, answered);
     /* 501: the peer has asked for what there is not, as with a 404. */
     bool fine = response->status < 500 || response->status == 501;

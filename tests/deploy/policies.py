@@ -104,7 +104,8 @@ def described(path, name, queue_url, **parameters):
     """The template of a stack `name`, whose stores have that name as well. `queue_url` makes a URL of a queue's name."""
     names = {"Table": name, "Bucket": name, "Queue": queue_url(name + ".fifo"),
              "SnapshotQueue": queue_url(name + "-snapshots.fifo"), "AWS::StackName": name, "AWS::Partition": "aws",
-             "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
+             "AWS::Region": REGION, "AWS::AccountId": ACCOUNT,
+             **{f"{of}Logs": f"{name}-{of}Logs" for of in ("Api", "Worker", "Stream", "Snapshot")}}
     attributes = {"Bucket.Arn": bucket_arn(name), "Table.StreamArn": stream_arn(name), "Queue.Arn": queue_arn(name + ".fifo"),
                   "DeadLetters.Arn": queue_arn(name + "-dead-letters.fifo"),
                   "SnapshotQueue.Arn": queue_arn(name + "-snapshots.fifo"),

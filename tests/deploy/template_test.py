@@ -54,6 +54,14 @@ class Template(unittest.TestCase):
                        f"Enabled=true,AttributeName={expiry['AttributeName']}"):
             self.assertTrue(any(command.startswith("aws dynamodb " + wanted) for command in commands), wanted)
 
+    def test_an_alarm_tells_of_the_budgets_that_an_organization_has_used_up(self):
+        source = (pathlib.Path(__file__).parents[2] / "backend/front/response.c").read_text()
+        counted, alarm = template().properties("BudgetRefusals"), template().properties("BudgetRefusalsAlarm")
+        (event,) = re.findall(r'\{ \$\.event = "([a-z-]+)" \}', counted["FilterPattern"])
+        self.assertIn(f'&log->exceeded, "{event}"', source)
+        (metric,) = counted["MetricTransformations"]
+        self.assertEqual((alarm["Namespace"], alarm["MetricName"]), (metric["MetricNamespace"], metric["MetricName"]))
+
     def test_the_template_fits_what_services_take(self):
         """CloudFormation takes so many bytes of a template that stands in no bucket, and IAM so many characters, white
         space aside, of a managed policy and of the policies in a role."""

@@ -156,6 +156,9 @@ class Requests(LambdaCase):
         self.assertEqual((answer.status, answer.code), (429, "budget-exceeded"))
         self.assertEqual(answer.headers["retry-after"], "60")
         self.assertTrue(1 <= count <= 4, count)
+        told = [(line["level"], line["budget"], line["path"]) for line in lines_of(function, "budget-exceeded")]
+        self.assertEqual(told, [("warning", "organization_projects", f"/v1/orgs/acme/projects/p{i}") for i in (1, 2)]
+                         + [("warning", "organization_stored_bytes", "/v1/orgs/acme/projects/p/push")])
 
     def test_a_token_is_needed_and_the_claims_of_the_gateway_are_not_trusted(self):
         function = self.start()
