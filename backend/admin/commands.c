@@ -236,7 +236,7 @@ static const kedge_admin_command commands[] = {
      PROJECT,
      "",
      "writes a checkpoint of every collection"},
-    {"export", {"FILE"}, kedge_admin_export, NULL, PROJECT, "", "the whole project, into a file"},
+    {"export", {"FILE"}, kedge_admin_export, NULL, PROJECT, "", "all versions, into a file"},
     {"import", {"FILE"}, kedge_admin_import, NULL, PROJECT, "", "a project from such a file"},
     {"discard-import",
      {NULL},

@@ -19,8 +19,18 @@ static bool is_standard(const char *path)
     return strcmp(path, "-") == 0;
 }
 
+static void write_left_out(const kedge_left_out *left, kedge_json_writer *writer)
+{
+    kedge_json_key(writer, "left_out");
+    kedge_json_begin_array(writer);
+    for (size_t i = 0; i < left->count; i++)
+        kedge_json_chars(writer, left->names[i]);
+    kedge_json_end_array(writer);
+}
+
+/* `left` is NULL of an import. */
 static int tell(const kedge_admin *admin, const char *what, int64_t oldest, int64_t newest,
-                int64_t bodies)
+                int64_t bodies, const kedge_left_out *left)
 {
     kedge_buffer text = kedge_buffer_make(admin->allocator);
     kedge_json_writer writer = kedge_json_write(&text);
@@ -33,6 +43,7 @@ static int tell(const kedge_admin *admin, const char *what, int64_t oldest, int6
     kedge_json_integer(&writer, newest);
     kedge_json_key(&writer, "bodies");
     kedge_json_integer(&writer, bodies);
+    if (left != NULL) write_left_out(left, &writer);
     kedge_json_end_object(&writer);
     int code = kedge_admin_print(&text);
     kedge_buffer_free(&text);
@@ -64,8 +75,19 @@ static kedge_status export_to(const kedge_admin *admin, FILE *file, kedge_export
     return status;
 }
 
+static void warn_of(const kedge_left_out *left)
+{
+    for (size_t i = 0; i < left->count; i++) {
+        fprintf(stderr,
+                "kedge-admin: warning: not in the export: the project's %s (export-left-out)\n",
+                left->names[i]);
+    }
+}
+
 int kedge_admin_export(const kedge_admin *admin)
 {
+    kedge_left_out left = {.count = 0};
+    kedge_project project = kedge_admin_project(admin);
     const char *path = admin->line->arguments[0];
     kedge_error error = {0};
     kedge_export_result result;
@@ -77,6 +99,7 @@ int kedge_admin_export(const kedge_admin *admin)
         return kedge_admin_complain(&error);
     }
     kedge_status status = export_to(admin, file, &result, &error);
+    if (status == KEDGE_OK) status = kedge_export_left_out(&project, &left, &error);
     if (!standard && fclose(file) != 0 && status == KEDGE_OK) {
         status = kedge_fail(&error, KEDGE_IO, "output-failed", "%s could not be written: %s", path,
                             strerror(errno));
@@ -85,7 +108,9 @@ int kedge_admin_export(const kedge_admin *admin)
         if (!standard) remove(path);
         return kedge_admin_complain(&error);
     }
-    return standard ? 0 : tell(admin, "exported", result.oldest, result.newest, result.bodies);
+    warn_of(&left);
+    if (standard) return 0;
+    return tell(admin, "exported", result.oldest, result.newest, result.bodies, &left);
 }
 
 /* ---- import ---- */
@@ -149,7 +174,7 @@ int kedge_admin_import(const kedge_admin *admin)
     kedge_status status = kedge_import_project(&project, &source, &result, &error);
     if (!standard) fclose(lines.file);
     if (status != KEDGE_OK) return kedge_admin_complain(&error);
-    return tell(admin, "imported", result.oldest, result.newest, result.bodies);
+    return tell(admin, "imported", result.oldest, result.newest, result.bodies, NULL);
 }
 
 int kedge_admin_discard_import(const kedge_admin *admin)

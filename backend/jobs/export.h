@@ -1,4 +1,5 @@
-/* Export: a whole project as a stream of JSON lines, from which an import makes the same project.
+/* Export: all versions of a project as a stream of JSON lines, from which an import makes the same
+ * project. Its logs and resources are not in it.
  *
  * The lines are described in docs/reference/export.md. What is in them: the project's creation,
  * every version that is kept with its mutations and its delta, every body in front of the first
@@ -27,5 +28,15 @@ typedef struct kedge_export_result {
  * again. */
 kedge_status kedge_export_project(const kedge_project *project, const kedge_lines *lines,
                                   kedge_export_result *result, kedge_error *error);
+
+/* What the project has and its export does not, for people to read. */
+typedef struct kedge_left_out {
+    const char *names[3];
+    size_t count;
+} kedge_left_out;
+
+/* `left` is {0} before. */
+kedge_status kedge_export_left_out(const kedge_project *project, kedge_left_out *left,
+                                   kedge_error *error);
 
 #endif

@@ -65,11 +65,33 @@ static void test_a_file_that_is_no_value_is_refused(void **state)
     assert_non_null(strstr(folder->complaint, "settings-invalid"));
 }
 
+/* An export must not be taken for all that there is of a project. */
+static void test_an_export_tells_what_of_the_project_it_leaves_out(void **state)
+{
+    folder_world *folder = *state;
+    char path[128];
+    assert_int_equal(run(folder, api_format(PROJECT "export|%s/bare.jsonl", folder->folder)), 0);
+    assert_non_null(strstr(folder->text, "\"left_out\":[]"));
+    assert_null(strstr(folder->complaint, "export-left-out"));
+    assert_int_equal(run(folder, PROJECT "create-log|journal"), 0);
+    write_file(folder, "{\"users\":{\"ann\":\"editor\"}}", path);
+    assert_int_equal(run(folder, api_format(ACME "put-resource|access|project:notes|%s", path)), 0);
+    write_file(folder, "{\"color\":\"blue\"}", path);
+    assert_int_equal(run(folder, api_format(ACME "put-resource|settings|project:notes|%s", path)),
+                     0);
+    assert_int_equal(run(folder, api_format(PROJECT "export|%s/full.jsonl", folder->folder)), 0);
+    assert_non_null(strstr(folder->text, "\"left_out\":[\"logs\",\"settings\",\"access list\"]"));
+    assert_non_null(strstr(folder->complaint, "not in the export: the project's logs"));
+    assert_int_equal(run(folder, PROJECT "export|-"), 0);
+    assert_non_null(strstr(folder->complaint, "not in the export: the project's access list"));
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, admin_set_up, admin_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_resources_are_written_read_rolled_back_and_deleted),
+        TEST(test_an_export_tells_what_of_the_project_it_leaves_out),
         TEST(test_a_file_that_is_no_value_is_refused),
     };
     if (argc != 2) {
