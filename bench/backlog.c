@@ -1,7 +1,8 @@
 /* A backlog: edits made offline, then synced through a kedge-server on loopback, at three sizes.
- * Ten times the edits may take at most twelve times as long. Each size runs in a process of its
- * own, so that its memory and CPU are its own. Half of the edits change an item that an earlier one
- * has made. */
+ * Ten times the edits may take at most twelve times as long. To cancel one of the last edits may
+ * take no longer than with a tenth of them, but for deeper trees. Each size runs in a process of
+ * its own, so that its memory and CPU are its own. Half of the edits change an item that an earlier
+ * one has made. */
 #include "bench/bench.h"
 #include "bench/server.h"
 
@@ -20,10 +21,12 @@
 #define SIZES          3
 #define SYNC_MS        600000
 #define GROWTH_MOST    12.0
+#define CANCELS        100
+#define CANCEL_MOST    2.0
 #define MEMORY_MOST_MB 128.0 /* half of it is for footprints at most: client-store.md */
 #define OUTBOX_MOST_MB 12.0  /* the tail of 10,000 confirmed edits, and a WAL of 4 MB */
 #define REST_MS        10000
-#define ROWS           8
+#define ROWS           10
 #define ROUNDS_MOST    9
 
 static const int sizes[SIZES] = {1000, 10000, 100000};
@@ -32,6 +35,7 @@ static const size_t rounds[SIZES] = {9, 5, 3};
 
 typedef struct backlog {
     double offline_s;
+    double cancel_cpu_s; /* of one edit of the last ones */
     double sync_s;
     double client_cpu_s; /* of the sync */
     double server_cpu_s;
@@ -102,6 +106,17 @@ static void edit_offline(kedge_db *db, int edits)
     }
 }
 
+/* The last edits are cancelled, from the last one on. */
+static double cancel_some(kedge_db *db, int edits)
+{
+    struct rusage used;
+    kedge_error error = {0};
+    double cpu = cpu_s(&used);
+    for (int i = 0; i < CANCELS; i++)
+        bench_check(kedge_cancel(db, edits - i, &error), &error, "kedge_cancel");
+    return (cpu_s(&used) - cpu) / CANCELS;
+}
+
 static backlog measure(const char *folder, const char *url, int edits)
 {
     backlog found = {0};
@@ -111,6 +126,7 @@ static backlog measure(const char *folder, const char *url, int edits)
     double start = bench_now_ms();
     edit_offline(db, edits);
     found.offline_s = (bench_now_ms() - start) / 1e3;
+    found.cancel_cpu_s = cancel_some(db, edits);
     kedge_close(db);
     start = bench_now_ms();
     double cpu = cpu_s(&used);
@@ -158,10 +174,10 @@ static backlog medians(const backlog *all, size_t count)
 {
     double values[ROUNDS_MOST];
     backlog middle;
-    static const size_t at[] = {offsetof(backlog, offline_s),    offsetof(backlog, sync_s),
-                                offsetof(backlog, client_cpu_s), offsetof(backlog, server_cpu_s),
-                                offsetof(backlog, memory_mb),    offsetof(backlog, peak_mb),
-                                offsetof(backlog, outbox_mb)};
+    static const size_t at[] = {offsetof(backlog, offline_s),    offsetof(backlog, cancel_cpu_s),
+                                offsetof(backlog, sync_s),       offsetof(backlog, client_cpu_s),
+                                offsetof(backlog, server_cpu_s), offsetof(backlog, memory_mb),
+                                offsetof(backlog, peak_mb),      offsetof(backlog, outbox_mb)};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
         for (size_t j = 0; j < count; j++)
             values[j] = *(const double *)((const char *)&all[j] + at[i]);
@@ -183,12 +199,13 @@ static void measure_all(const char *server_program, backlog found[SIZES])
 
 static void print_sizes(const backlog *found)
 {
-    printf("%10s %12s %12s %12s %12s %12s %12s %12s\n", "edits", "offline s", "sync s",
-           "client CPU s", "server CPU s", "memory MB", "outbox MB", "at rest MB");
+    printf("%10s %12s %12s %12s %12s %12s %12s %12s %12s\n", "edits", "offline s", "cancel ms",
+           "sync s", "client CPU s", "server CPU s", "memory MB", "outbox MB", "at rest MB");
     for (int i = 0; i < SIZES; i++)
-        printf("%10d %12.2f %12.2f %12.2f %12.2f %12.1f %12.1f %12.1f\n", sizes[i],
-               found[i].offline_s, found[i].sync_s, found[i].client_cpu_s, found[i].server_cpu_s,
-               found[i].memory_mb, found[i].peak_mb, found[i].outbox_mb);
+        printf("%10d %12.2f %12.3f %12.2f %12.2f %12.2f %12.1f %12.1f %12.1f\n", sizes[i],
+               found[i].offline_s, found[i].cancel_cpu_s * 1e3, found[i].sync_s,
+               found[i].client_cpu_s, found[i].server_cpu_s, found[i].memory_mb, found[i].peak_mb,
+               found[i].outbox_mb);
 }
 
 /* The rows of the table: each size, and how the time grows from one to the next. */
@@ -216,14 +233,21 @@ static size_t make_rows(const backlog *found, bench_row *rows)
                           .value = found[2].outbox_mb,
                           .unit = "MB",
                           .target = OUTBOX_MOST_MB};
+    for (size_t i = 0; i < 2; i++)
+        rows[8 + i] =
+            (bench_row){.name = i == 0 ? "CPU of a cancel, 10,000 pending (floor: 1,000)"
+                                       : "CPU of a cancel, 100,000 pending (floor: 10,000)",
+                        .value = found[i + 1].cancel_cpu_s * 1e3,
+                        .floor = found[i].cancel_cpu_s * 1e3,
+                        .unit = "ms"};
     rows[0].target = 1;
     rows[1].target = 10;
-    for (int i = 2; i < 6; i++) {
-        rows[i].ratio = rows[i].value / rows[i].floor;
-        rows[i].target = GROWTH_MOST;
-        rows[i].target_is_ratio = true;
-    }
     for (int i = 0; i < ROWS; i++) {
+        if (rows[i].floor > 0) {
+            rows[i].ratio = rows[i].value / rows[i].floor;
+            rows[i].target = i < 6 ? GROWTH_MOST : CANCEL_MOST;
+            rows[i].target_is_ratio = true;
+        }
         rows[i].target_is_ceiling = true;
         if (!rows[i].unit) rows[i].unit = "s";
         rows[i].see = BENCH_SEE_SPEED;

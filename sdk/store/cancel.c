@@ -1,4 +1,8 @@
-/* Cancelling an edit that has not been sent. */
+/* Cancelling an edit that has not been sent.
+ *
+ * What is pending behind it runs again where it read what the edit has written; the footprints tell
+ * (rebase.h). Where many are pending without footprints, these are made first, in turns that let
+ * edits in between (retrace.c). */
 #include "sdk/store/client_only.h"
 #include "sdk/store/edit.h"
 #include "sdk/store/prediction.h"
@@ -8,6 +12,7 @@
 typedef struct cancel {
     int64_t sequence;
     kedge_change_set *changes;
+    bool retraced;
 } cancel;
 
 static kedge_status not_pending(int64_t sequence, kedge_error *error)
@@ -51,22 +56,28 @@ static kedge_status rewrite_as_noop(kedge_store *store, const kedge_pending *row
 {
     static const char *const sql =
         "UPDATE pending SET name = 'kedge.noop', args = 'null', digest = ?2 WHERE sequence = ?1";
+    static const char *const checksum = "SELECT checksum FROM pending WHERE sequence = ?1";
+    kedge_store_db *db = &store->outbox;
     uint8_t digest[KEDGE_DIGEST_SIZE];
-    int64_t sequence = row->sequence;
+    int64_t sequence = row->sequence, before, after;
     kedge_outbox_digest(KEDGE_BYTES("kedge.noop"), KEDGE_BYTES("null"), row->uid, digest);
-    kedge_status status =
-        kedge_store_db_change(&store->outbox, sql, error, "ib", sequence,
-                              ((kedge_bytes){(const char *)digest, sizeof digest}));
-    if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
-    if (status == KEDGE_OK) status = kedge_outbox_count_pending(&store->outbox, meta, error);
+    kedge_status status = kedge_store_db_find_number(db, checksum, &before, error, "i", sequence);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_change(db, sql, error, "ib", sequence,
+                                       ((kedge_bytes){(const char *)digest, sizeof digest}));
+    if (status == KEDGE_OK) status = kedge_outbox_seal(db, sequence, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_find_number(db, checksum, &after, error, "i", sequence);
+    if (status == KEDGE_OK) meta->pending_sum += after - before;
     return status;
 }
 
+/* KEDGE_DONE: nothing is done, since there should be footprints first. */
 static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *error)
 {
     cancel *asked = context;
     kedge_outbox_meta outbox;
-    kedge_cache_meta cache;
+    kedge_cache_meta before, cache;
     kedge_pending row;
     int64_t sequence = asked->sequence;
     kedge_changes_clear(asked->changes);
@@ -74,16 +85,21 @@ static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *
     if (status == KEDGE_OK) status = kedge_store_db_begin(&store->cache, error);
     if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
-    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
+    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &before, error);
     if (status == KEDGE_OK) status = kedge_inbox_follow(&store->outbox, &sequence, error);
-    if (status == KEDGE_OK) status = check_cancel(store, sequence, &outbox, &cache, &row, error);
+    if (status == KEDGE_OK) status = check_cancel(store, sequence, &outbox, &before, &row, error);
+    if (status == KEDGE_OK && !asked->retraced && outbox.pending_rows > KEDGE_RETRACE_ROWS &&
+        !kedge_store_has_footprints(store, &before))
+        return KEDGE_DONE;
     if (status == KEDGE_OK) status = rewrite_as_noop(store, &row, &outbox, error);
     if (status == KEDGE_OK) {
         outbox.revision++;
         status = kedge_outbox_meta_write(&store->outbox, &outbox, error);
     }
+    cache = before;
     if (status == KEDGE_OK)
-        status = kedge_prediction_rebase(store, NULL, &outbox, &cache, asked->changes, error);
+        status = kedge_prediction_advance(store, NULL, sequence, &outbox, &before, &cache,
+                                          asked->changes, error);
     if (status != KEDGE_OK) {
         kedge_changes_clear(asked->changes);
         return status;
@@ -94,6 +110,11 @@ static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *
 kedge_status kedge_store_cancel(kedge_store *store, int64_t sequence, kedge_change_set *changes,
                                 kedge_error *error)
 {
-    cancel asked = {sequence, changes};
+    cancel asked = {.sequence = sequence, .changes = changes};
+    kedge_status status = kedge_store_take_telling_turn(store, cancel_work, &asked, changes, error);
+    if (status != KEDGE_DONE) return status;
+    kedge_store_give_way(store);
+    kedge_store_retrace(store, NULL);
+    asked.retraced = true;
     return kedge_store_take_telling_turn(store, cancel_work, &asked, changes, error);
 }

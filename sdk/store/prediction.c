@@ -309,8 +309,8 @@ out:
 /* The same where the footprints tell which mutations need not run. KEDGE_DONE: they do not tell
  * enough, and nothing was written. */
 static kedge_status advance_in_memory(kedge_store *store, const kedge_wire_patch *patch,
-                                      kedge_cache_meta *next, kedge_change_set *changes,
-                                      kedge_error *error)
+                                      int64_t other, kedge_cache_meta *next,
+                                      kedge_change_set *changes, kedge_error *error)
 {
     kedge_status status = KEDGE_NO_MEMORY;
     kedge_overlay *base = kedge_overlay_new(store->allocator);
@@ -318,7 +318,7 @@ static kedge_status advance_in_memory(kedge_store *store, const kedge_wire_patch
     kedge_overlay *prediction = kedge_overlay_new(store->allocator);
     if (base && delta && prediction) status = delta_make(store, patch, base, delta, error);
     if (status == KEDGE_OK)
-        status = kedge_replay_again(store, next, delta, base, prediction, error);
+        status = kedge_replay_again(store, next, other, delta, base, prediction, error);
     /* The run of all needs less memory. SQLite may have ended the transaction for want of it. */
     if (status == KEDGE_NO_MEMORY && kedge_store_db_in_transaction(&store->cache))
         status = KEDGE_DONE;
@@ -442,20 +442,20 @@ kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_wire_patch 
 
 static bool clears(const kedge_wire_patch *patch)
 {
-    for (size_t i = 0; i < patch->count; i++)
+    for (size_t i = 0; patch && i < patch->count; i++)
         if (patch->operations[i].kind == KEDGE_WIRE_PATCH_CLEAR) return true;
     return false;
 }
 
 kedge_status kedge_prediction_advance(kedge_store *store, const kedge_wire_patch *patch,
-                                      const kedge_outbox_meta *outbox,
+                                      int64_t other, const kedge_outbox_meta *outbox,
                                       const kedge_cache_meta *before, kedge_cache_meta *next,
                                       kedge_change_set *changes, kedge_error *error)
 {
     kedge_status status = KEDGE_DONE;
     check_rebase(store, outbox, next);
     if (!clears(patch) && kedge_store_has_footprints(store, before))
-        status = advance_in_memory(store, patch, next, changes, error);
+        status = advance_in_memory(store, patch, other, next, changes, error);
     if (status == KEDGE_DONE) status = rebase_all(store, patch, next, changes, error);
     return status == KEDGE_OK ? finish_rebase(store, outbox, next, error) : status;
 }

@@ -24,10 +24,12 @@ void kedge_prediction_count_lost(kedge_outbox_meta *outbox, const kedge_cache_me
 kedge_status kedge_prediction_rebase(kedge_store *store, const kedge_wire_patch *patch,
                                      const kedge_outbox_meta *outbox, kedge_cache_meta *next,
                                      kedge_change_set *changes, kedge_error *error);
-/* The same for a pull, whose patch is laid over the state of `before`. Of the pending mutations
- * only those run that read something else now, where the footprints tell which these are. */
+/* The same from the state of `before` on: for a pull, whose patch is laid over it, and for a
+ * pending mutation that was replaced by another one with the same sequence (`other`; 0: none). Of
+ * the pending mutations only this one runs, and those that read something else now, where the
+ * footprints tell which these are. */
 kedge_status kedge_prediction_advance(kedge_store *store, const kedge_wire_patch *patch,
-                                      const kedge_outbox_meta *outbox,
+                                      int64_t other, const kedge_outbox_meta *outbox,
                                       const kedge_cache_meta *before, kedge_cache_meta *next,
                                       kedge_change_set *changes, kedge_error *error);
 /* Writes the changes of an edit, which ran on the visible state, to `item`, and the canonical
@@ -70,7 +72,7 @@ kedge_status kedge_replay_pending(kedge_store *store, const kedge_cache_meta *ne
                                   kedge_state_reader canonical, kedge_overlay *prediction,
                                   kedge_error *error);
 /* Runs what must run again (rebase.h). */
-kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next,
+kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next, int64_t other,
                                 const kedge_overlay *delta, kedge_overlay *base,
                                 kedge_overlay *prediction, kedge_error *error);
 /* Records what the edit that is made next has read and written; before it is written. */
@@ -91,8 +93,9 @@ void kedge_store_restart_footprints(kedge_store *store);
 #define KEDGE_RETRACE_ROWS  256
 #define KEDGE_RETRACE_MS    5
 #define KEDGE_RETRACE_LOADS 64
-/* Before the turn that applies a pull of changes, and in turns of its own: makes footprints of what
- * is pending, where there are none. After a failure there are none. */
+/* Before the turn that applies a pull of changes, or cancels a mutation (`pull` is NULL), and in
+ * turns of its own: makes footprints of what is pending, where there are none. After a failure
+ * there are none. */
 void kedge_store_retrace(kedge_store *store, const kedge_wire_pull_response *pull);
 
 #endif

@@ -338,7 +338,7 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
     if (status == KEDGE_OK && state->staging.version >= 0)
         status = kedge_staging_drop(store, error);
     if (status == KEDGE_OK)
-        status = kedge_prediction_advance(store, &response->patch, &state->outbox, &state->cache,
+        status = kedge_prediction_advance(store, &response->patch, 0, &state->outbox, &state->cache,
                                           &next, changes, error);
     if (status == KEDGE_OK)
         status = kedge_change_log_write(store, changes, KEDGE_CHANGED_BY_PULL, error);

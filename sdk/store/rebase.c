@@ -6,7 +6,8 @@
  *
  *   at the start     the keys of the delta and those that covered mutations wrote, where the new
  *                    canonical value is not the one that the first mutation left pending has seen
- *   a mutation that has read a changed key, or scanned over one: it runs again on the new values.
+ *   a mutation that has read a changed key, or scanned over one, or that is another one now: it
+ *                    runs again on the new values.
  *                    A key that it wrote with the same value as before is changed no longer; one
  *                    that it wrote otherwise, or only now, or no longer, is changed
  *   another one      what it wrote stays. Keys that it wrote are changed no longer
@@ -432,7 +433,7 @@ static kedge_status run_again(rebase *work, kedge_footprint *row, kedge_error *e
 static kedge_status visit(rebase *work, kedge_footprint *row, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
-    bool again = must_run(work, row);
+    bool again = row->sequence == work->asked->other || must_run(work, row);
     for (size_t i = 0; i < row->key_count && status == KEDGE_OK; i++) {
         const kedge_overlay_entry *key = &row->keys[i]->node.entry;
         const kedge_use *use = kedge_key_use_of(row->keys[i], row->sequence);
@@ -447,11 +448,11 @@ static kedge_status visit(rebase *work, kedge_footprint *row, kedge_error *error
 
 /* ---- all of them ---- */
 
-/* The next mutation behind `sequence` to look at: one that uses a changed key, or one that has
- * scanned. */
+/* The next mutation behind `sequence` to look at: one that uses a changed key, one that has
+ * scanned, or the one that is another one now. */
 static kedge_footprint *next_row(rebase *work, int64_t sequence)
 {
-    if (kedge_overlay_count(work->changed) == 0) return NULL;
+    if (kedge_overlay_count(work->changed) == 0 && sequence >= work->asked->other) return NULL;
     while (work->due_count > 0 && work->due[0] <= sequence)
         pop_due(work);
     int64_t due = work->due_count > 0 ? work->due[0] : INT64_MAX;
@@ -464,8 +465,8 @@ static kedge_footprint *next_row(rebase *work, int64_t sequence)
 
 static kedge_status pass_all(rebase *work, kedge_error *error)
 {
-    kedge_status status = KEDGE_OK;
-    int64_t sequence = INT64_MIN;
+    int64_t sequence = 0;
+    kedge_status status = push_due(work, work->asked->other, error);
     for (kedge_footprint *row; status == KEDGE_OK && (row = next_row(work, sequence));) {
         sequence = row->sequence;
         status = visit(work, row, error);

@@ -3,9 +3,10 @@
  * What is pending has run on the canonical state of before, and its footprints tell what each
  * mutation read. Now some mutations are covered, and the canonical state is another one. A mutation
  * is run again when a value that it read differs now, or was written by a mutation that ran again
- * and wrote something else. Values count, not keys: a covered mutation that was predicted right
- * makes none behind it run. The result is the one that a run of all of them would give, since a
- * mutator depends on nothing but its arguments and what it reads. */
+ * and wrote something else. So is one that was replaced by another mutation. Values count, not
+ * keys: a covered mutation that was predicted right makes none behind it run. The result is the one
+ * that a run of all of them would give, since a mutator depends on nothing but its arguments and
+ * what it reads. */
 #ifndef KEDGE_SDK_STORE_REBASE_H
 #define KEDGE_SDK_STORE_REBASE_H
 
@@ -23,6 +24,7 @@ typedef kedge_status (*kedge_rebase_run)(void *context, int64_t sequence, kedge_
 typedef struct kedge_rebase {
     kedge_footprints *footprints; /* of what was pending before */
     int64_t lmid;                 /* the mutations up to this id are covered now */
+    int64_t other;                /* the sequence of one that is another mutation now, or 0 */
     const kedge_overlay *delta;   /* what the new canonical state changes in the old one */
     kedge_state_reader shown;     /* the prediction of before */
     kedge_rebase_base base;

@@ -184,12 +184,13 @@ static kedge_status run_again(void *context, int64_t sequence, kedge_state_reade
     return status;
 }
 
-kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next,
+kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next, int64_t other,
                                 const kedge_overlay *delta, kedge_overlay *base,
                                 kedge_overlay *prediction, kedge_error *error)
 {
     kedge_rebase work = {.footprints = &store->footprints,
                          .lmid = next->lmid,
+                         .other = other,
                          .delta = delta,
                          .shown = kedge_cache_reader(&store->cache),
                          .base = base_get,

@@ -1,9 +1,9 @@
-/* Footprints of what is pending already, before a pull.
+/* Footprints of what is pending already, before a pull or a cancel.
  *
- * A pull runs again only what reads something else now, and the footprints tell what that is
- * (rebase.h). After an opening, or an edit of another process, there are none, and the pull would
- * run all that is pending in its turn, while edits wait. So the mutations run before the pull, in
- * turns of a few milliseconds, and an edit may come between two of them:
+ * Both run again only what reads something else now, and the footprints tell what that is
+ * (rebase.h). After an opening, or an edit of another process, there are none, and all that is
+ * pending would run in one turn, while edits wait. So the mutations run before that turn, in turns
+ * of a few milliseconds, and an edit may come between two of them:
  *
  *   run       the pending mutations, in their order, on the canonical state of now. What they write
  *             stays in memory. An edit that came in between runs behind all others
@@ -12,14 +12,14 @@
  *             there can be no footprints
  *   keep      the footprints are those of the store, for the cache as it is in this turn
  *
- * Nothing is written. When there can be no footprints, the pull runs all in its turn. */
+ * Nothing is written. When there can be no footprints, all run in one turn. */
 #include "sdk/store/prediction.h"
 
 #include "common/error.h"
 #include <string.h>
 
 typedef struct retrace {
-    const kedge_wire_pull_response *pull;
+    const kedge_wire_pull_response *pull; /* NULL: for a cancel */
     bool begun;
     bool more;                /* another turn is needed */
     kedge_outbox_meta outbox; /* at the last turn */
@@ -146,17 +146,23 @@ static void keep(kedge_store *store, retrace *work)
     kedge_store_stamp_footprints(store, &work->cache);
 }
 
-/* Whether the pull is one of changes, which leaves at least half of the edits pending. What was too
- * much for footprints is not tried again until it is much less. */
+/* Whether the pull is one of changes, which leaves at least half of the edits pending. */
+static bool leaves_half(const kedge_wire_pull_response *pull, const kedge_outbox_meta *outbox,
+                        const kedge_cache_meta *cache)
+{
+    bool news = pull->version > cache->version || pull->lmid > cache->lmid;
+    int64_t left = outbox->highest_id - pull->lmid;
+    return news && pull->from == cache->version && left >= outbox->pending_rows - left;
+}
+
+/* What was too much for footprints is not tried again until it is much less. */
 static bool is_of_use(const kedge_store *store, const kedge_wire_pull_response *pull,
                       const kedge_outbox_meta *outbox, const kedge_cache_meta *cache)
 {
-    bool news = pull->version > cache->version || pull->lmid > cache->lmid;
     int64_t most = store->untraceable_rows - store->untraceable_rows / 4;
-    int64_t left = outbox->highest_id - pull->lmid;
-    return news && pull->from == cache->version && outbox->pending_rows > 0 &&
-           left >= outbox->pending_rows - left && (most == 0 || outbox->pending_rows < most) &&
-           kedge_prediction_fits(outbox, cache) && !kedge_store_has_footprints(store, cache);
+    return outbox->pending_rows > 0 && (most == 0 || outbox->pending_rows < most) &&
+           (!pull || leaves_half(pull, outbox, cache)) && kedge_prediction_fits(outbox, cache) &&
+           !kedge_store_has_footprints(store, cache);
 }
 
 /* Whether nothing but new edits came since the last turn: each raises both numbers, and what else
@@ -195,7 +201,7 @@ static kedge_status one_turn(kedge_store *store, void *context, kedge_error *err
     retrace *work = context;
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
-    (void)error; /* the turn of the pull tells it */
+    (void)error; /* the turn behind these tells it */
     work->more = false;
     work->began_ms = now_ms(store);
     /* All rows are read in one transaction: each of its own would take the locks of the file. */

@@ -1,8 +1,8 @@
 /* The rebase by footprints, against one that runs every pending mutation: over random mutators,
- * edits, deltas and covered prefixes both give the same rows, and mutations that read nothing new
- * do not run. Some histories have too little memory for all footprints or values, so that all
- * mutations run, which records the footprints anew. The number of random cases can be given:
- * `test_store_rebase 1000000`. */
+ * edits, deltas, covered prefixes and replaced mutations both give the same rows, and mutations
+ * that read nothing new do not run. Some histories have too little memory for all footprints or
+ * values, so that all mutations run, which records the footprints anew. The number of random cases
+ * can be given: `test_store_rebase 1000000`. */
 #include "sdk/store/rebase.h"
 
 #include "common/error.h"
@@ -39,6 +39,7 @@ typedef struct world {
     kedge_overlay *base;
     mutation pending[PENDING_MAX];
     size_t count;
+    int64_t other; /* the sequence of one whose program was replaced since the last pull, or 0 */
     int64_t last_id;
     kedge_footprints footprints;
     bool recorded; /* the footprints are those of what is pending */
@@ -412,6 +413,7 @@ static bool advance(world *all, int64_t lmid, const kedge_overlay *delta, size_t
     kedge_overlay_view shown = {all->item, kedge_state_reader_empty};
     kedge_rebase work = {.footprints = &all->footprints,
                          .lmid = lmid,
+                         .other = all->other,
                          .delta = delta,
                          .shown = kedge_overlay_reader(&shown),
                          .base = base_get,
@@ -431,6 +433,14 @@ static bool advance(world *all, int64_t lmid, const kedge_overlay *delta, size_t
     kedge_overlay_free(prediction);
     kedge_overlay_free(bases);
     return status == KEDGE_OK;
+}
+
+/* As a cancel does it. */
+static void replace_one(world *all, size_t covered)
+{
+    size_t at = covered + (size_t)(next_random(&all->seed) % (all->count - covered));
+    all->pending[at].program = next_random(&all->seed);
+    all->other = all->pending[at].sequence;
 }
 
 /* Returns how many mutations ran again. */
@@ -453,6 +463,7 @@ static size_t pull(world *all, size_t covered, const kedge_overlay *delta)
     for (size_t i = 0; i < all->count; i++)
         run_on(all->pending[i].program, visible, NULL);
     check_rows(all, canonical, visible);
+    all->other = 0;
     kedge_overlay_free(visible);
     kedge_overlay_free(canonical);
     return runs;
@@ -497,6 +508,7 @@ static void test_a_rebase_gives_what_running_every_mutation_gives(void **state)
         size_t covered = all->count == 0 ? 0 : (size_t)(next_random(&all->seed) % (all->count + 1));
         if (next_random(&all->seed) % 4 != 0) covered /= 4;
         kedge_overlay *delta = make_delta(all, covered);
+        if (covered < all->count && next_random(&all->seed) % 4 == 0) replace_one(all, covered);
         runs += pull(all, covered, delta);
         pending += all->count;
         kedge_overlay_free(delta);

@@ -1,5 +1,5 @@
-/* Before a pull the pending mutations run in turns that let edits in between, where there are no
- * footprints of them. */
+/* Before a pull or a cancel the pending mutations run in turns that let edits in between, where
+ * there are no footprints of them. */
 #include "sdk/store/prediction.h"
 #include "tests/store/fixture.h"
 
@@ -116,30 +116,67 @@ static int64_t still(void *context)
     return 1700000000000;
 }
 
-static void test_an_edit_that_waits_comes_between_two_turns(void **state)
+/* The work must run each mutation once, in its turns of its own. */
+static void check_edits_come_between(fixture *f, void (*work)(fixture *f))
 {
-    fixture *f = *state;
-    relay work = {.store = f->store};
+    relay passed = {.store = f->store};
     pthread_t thread;
-    kedge_apply_result result;
-    edit_many(f, PENDING);
     f->environment.monotonic_ms = still;
     drop_footprints(f);
-    naive_server_edit(f->server, "add", "{\"id\":\"elsewhere\",\"by\":100}");
     atomic_store(&others, 0);
-    f->store->observer = (kedge_store_observer){.context = &work, .company = pass_on};
-    assert_int_equal(pthread_create(&thread, NULL, edit_in_between, &work), 0);
+    f->store->observer = (kedge_store_observer){.context = &passed, .company = pass_on};
+    assert_int_equal(pthread_create(&thread, NULL, edit_in_between, &passed), 0);
     runs = 0;
-    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
-    int turns = atomic_exchange(&work.turns, -1);
+    work(f);
+    int turns = atomic_exchange(&passed.turns, -1);
     assert_int_equal(pthread_join(thread, NULL), 0);
     f->store->observer = (kedge_store_observer){.company = NULL};
-    assert_int_equal(result, KEDGE_APPLY_DONE);
     assert_true(turns > PENDING / KEDGE_RETRACE_ROWS);
-    assert_int_equal(work.late, 0);
-    /* Each once, and nothing in the pull, since nobody read what it brought. */
+    assert_int_equal(passed.late, 0);
     assert_in_range(runs, PENDING, PENDING + turns);
     fixture_check(f);
+}
+
+static void pull(fixture *f)
+{
+    kedge_apply_result result;
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_DONE);
+}
+
+static void test_an_edit_that_waits_comes_between_two_turns_before_a_pull(void **state)
+{
+    fixture *f = *state;
+    edit_many(f, PENDING);
+    /* Nobody reads what the pull brings. */
+    naive_server_edit(f->server, "add", "{\"id\":\"elsewhere\",\"by\":100}");
+    check_edits_come_between(f, pull);
+}
+
+/* The last edit of one note. */
+static void cancel(fixture *f)
+{
+    assert_int_equal(kedge_store_cancel(f->store, PENDING, &f->changes, &f->error), KEDGE_OK);
+}
+
+static void test_an_edit_that_waits_comes_between_two_turns_before_a_cancel(void **state)
+{
+    fixture *f = *state;
+    edit_many(f, PENDING);
+    check_edits_come_between(f, cancel);
+}
+
+static void test_a_cancel_that_is_refused_runs_nothing(void **state)
+{
+    fixture *f = *state;
+    edit_many(f, 2 * KEDGE_RETRACE_ROWS);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    drop_footprints(f);
+    runs = 0;
+    assert_int_equal(kedge_store_cancel(f->store, 1, &f->changes, &f->error), KEDGE_CONFLICT);
+    assert_int_equal(kedge_store_cancel(f->store, PENDING, &f->changes, &f->error),
+                     KEDGE_NOT_FOUND);
+    assert_int_equal(runs, 0);
 }
 
 /* ---- as if of another process ---- */
@@ -243,7 +280,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_an_edit_that_waits_comes_between_two_turns),
+        TEST(test_an_edit_that_waits_comes_between_two_turns_before_a_pull),
+        TEST(test_an_edit_that_waits_comes_between_two_turns_before_a_cancel),
+        TEST(test_a_cancel_that_is_refused_runs_nothing),
         TEST(test_the_prediction_is_right_whatever_another_process_does),
         TEST(test_a_mutator_that_does_otherwise_than_before_makes_all_run_in_the_pull),
         TEST(test_a_mutator_that_refuses_now_makes_all_run_in_the_pull),

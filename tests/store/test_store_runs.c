@@ -98,13 +98,54 @@ static void test_after_an_edit_of_another_process_all_run_once(void **state)
     assert_int_equal(pull_edit(f, "n03"), 3);
 }
 
+/* How many mutations the cancel runs. */
+static size_t cancel(fixture *f, int64_t sequence)
+{
+    runs = 0;
+    assert_int_equal(kedge_store_cancel(f->store, sequence, &f->changes, &f->error), KEDGE_OK);
+    size_t ran = runs;
+    fixture_check(f);
+    return ran;
+}
+
+static void test_a_cancel_runs_the_mutations_that_read_what_the_edit_wrote(void **state)
+{
+    fixture *f = *state;
+    edit_all(f);
+    assert_int_equal(cancel(f, 4), 1); /* the second one of n03 */
+    fixture_expect(f, "n03", "1");
+    assert_int_equal(cancel(f, 14), 0);
+    fixture_expect(f, "n03", NULL);
+    assert_int_equal(pull_edit(f, "n03"), 0);
+    assert_int_equal(pull_edit(f, "n04"), 2);
+    fixture_reopen(f);
+    assert_int_equal(cancel(f, 1), PENDING - 3); /* without footprints: all that are left */
+    assert_int_equal(cancel(f, 11), 0);
+    fixture_expect(f, "n00", NULL);
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n00", NULL);
+    fixture_expect_canonical(f, "n01", "2");
+}
+
+static void test_a_cancel_that_brings_back_a_value_that_is_not_kept_runs_all(void **state)
+{
+    fixture *f = *state;
+    char args[256];
+    f->store->footprints.value_bytes_max = 10;
+    edit_all(f);
+    (void)snprintf(args, sizeof args, "{\"id\":\"n03\",\"value\":\"%0100d\"}", 0);
+    fixture_mutate(f, "set", args);
+    fixture_mutate(f, "set", "{\"id\":\"n03\",\"value\":7}");
+    assert_int_equal(cancel(f, PENDING + 2), PENDING + 1);
+    (void)snprintf(args, sizeof args, "\"%0100d\"", 0);
+    fixture_expect(f, "n03", args);
+}
+
 static void test_after_a_cancelled_edit_the_others_run_when_they_must(void **state)
 {
     fixture *f = *state;
     edit_all(f);
-    int64_t sequence = fixture_position(f).last_sequence;
-    assert_int_equal(kedge_store_cancel(f->store, sequence, &f->changes, &f->error), KEDGE_OK);
-    fixture_check(f);
+    assert_int_equal(cancel(f, fixture_position(f).last_sequence), 0);
     /* The last one of n09 is no more. */
     assert_int_equal(pull_edit(f, "n09"), 1);
     assert_int_equal(pull_edit(f, "n03"), 2);
@@ -134,6 +175,8 @@ int main(void)
         TEST(test_a_pull_runs_the_mutations_that_read_something_new),
         TEST(test_after_opening_all_run_once),
         TEST(test_after_an_edit_of_another_process_all_run_once),
+        TEST(test_a_cancel_runs_the_mutations_that_read_what_the_edit_wrote),
+        TEST(test_a_cancel_that_brings_back_a_value_that_is_not_kept_runs_all),
         TEST(test_after_a_cancelled_edit_the_others_run_when_they_must),
         TEST(test_where_memory_does_not_suffice_all_run_at_each_pull),
     };
