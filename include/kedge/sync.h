@@ -21,7 +21,9 @@ typedef enum kedge_connection {
      * silent for 40 seconds: then a request follows, and fails. */
     KEDGE_ONLINE = 3,
     /* see `last_error`. The server refused and Kedge does not retry by itself: call
-     * kedge_set_online. Or outbox.db is damaged (status KEDGE_CORRUPT): call kedge_repair. */
+     * kedge_set_online. With the code "other-user" (KEDGE_FORBIDDEN) the folder was synced as
+     * another user: open another folder, or call it when that user has logged in. Or outbox.db is
+     * damaged (status KEDGE_CORRUPT): call kedge_repair. */
     KEDGE_STOPPED = 4
 } kedge_connection;
 

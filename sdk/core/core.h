@@ -63,6 +63,7 @@ typedef enum kedge_response_class {
     KEDGE_RESPONSE_NETWORK,      /* no response: refused, reset, timed out */
     KEDGE_RESPONSE_TRANSIENT,    /* 5xx, 429, a response that is not Kedge's (a captive portal) */
     KEDGE_RESPONSE_UNAUTHORIZED, /* 401 */
+    KEDGE_RESPONSE_FOREIGN,      /* client-not-found: the client id is another user's */
     KEDGE_RESPONSE_IDENTITY,     /* client-retired, mutation-mismatch, client-unknown */
     KEDGE_RESPONSE_GAP,     /* mutation-gap: push from the lowest uncovered again, after a pull */
     KEDGE_RESPONSE_GONE,    /* version-gone, body-not-found: start over with a pull */
@@ -261,6 +262,8 @@ typedef struct kedge_core {
     bool token_wanted;    /* requested, not received yet */
     bool token_asked;     /* the present token came for that, and is not proved yet */
     uint64_t token_count; /* tokens given so far: names the present one */
+    /* this one was asked for since the one before was another user's */
+    uint64_t foreign_token;
 
     kedge_core_position position;
 

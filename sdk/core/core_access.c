@@ -14,6 +14,7 @@ void kedge_core_went_online(kedge_core *core)
     core->pull_blocked = false;
     core->token_wanted = false;
     core->token_asked = false;
+    core->foreign_token = 0;
     kedge_channel_ask(core, &core->push);
     kedge_channel_ask(core, &core->pull);
     kedge_channel_ask(core, &core->stream);

@@ -143,6 +143,11 @@ static void advance_pull(kedge_core *core, kedge_core_actions *actions)
         core->step = KEDGE_STEP_PULL;
     }
     if (!kedge_channel_ready(core, &core->pull)) return;
+    /* A pull with an earlier token may have been another user's, who is told nothing of the client:
+     * there may be no reason to retire it. */
+    if (core->step == KEDGE_STEP_RETIRE && core->pull.token != core->token_count) {
+        core->step = KEDGE_STEP_UNSTAGE;
+    }
     if (core->step >= KEDGE_STEP_APPLY) {
         begin_work(core, actions);
     } else if (kedge_core_may_send(core)) {

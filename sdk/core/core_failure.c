@@ -25,19 +25,30 @@ void kedge_core_stop(kedge_core *core, kedge_core_actions *actions)
     kedge_core_cancel_requests(core, actions);
 }
 
-/* The app is asked for a new token once; when the server refuses that token, too, the core stops.
- * Channels that used an older token only try again. */
-static void refuse_token(kedge_core *core, const kedge_core_channel *channel,
+/* The app is asked for a new token once; when the server refuses that token, too (`asked`), the
+ * core stops. Channels that used an older token only try again. */
+static void refuse_token(kedge_core *core, const kedge_core_channel *channel, bool asked,
                          kedge_core_actions *actions)
 {
     KEDGE_ASSERT(channel->token <= core->token_count);
     if (channel->token != core->token_count || core->token_wanted) return;
-    if (core->token_asked) {
+    if (asked) {
         kedge_core_stop(core, actions);
         return;
     }
     core->token_wanted = true;
     kedge_core_act(actions, KEDGE_ACTION_ASK_TOKEN);
+}
+
+/* The user may have changed since the app gave the token. Pulls go well with the token of another
+ * user, too, so they prove nothing: the token itself is remembered. Without tokens (number 0) there
+ * is no other one to ask for. */
+static void refuse_user(kedge_core *core, const kedge_core_channel *channel,
+                        kedge_core_actions *actions)
+{
+    bool asked = core->token_count == core->foreign_token;
+    if (!asked) core->foreign_token = core->token_count + 1;
+    refuse_token(core, channel, asked, actions);
 }
 
 void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
@@ -46,7 +57,10 @@ void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
     KEDGE_ASSERT(channel->running && result->response != KEDGE_RESPONSE_OK);
     core->error = result->error;
     kedge_channel_fail(core, channel, result->retry_after_ms);
-    if (result->response == KEDGE_RESPONSE_UNAUTHORIZED) refuse_token(core, channel, actions);
+    if (result->response == KEDGE_RESPONSE_UNAUTHORIZED) {
+        refuse_token(core, channel, core->token_asked, actions);
+    }
+    if (result->response == KEDGE_RESPONSE_FOREIGN) refuse_user(core, channel, actions);
     bool later =
         result->response == KEDGE_RESPONSE_LATER || result->response == KEDGE_RESPONSE_HELD;
     bool matters = channel != &core->push || kedge_core_is_pending(core);

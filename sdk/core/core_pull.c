@@ -37,7 +37,6 @@ static void gone(kedge_core *core, const kedge_request_result *result)
     core->error = result->error;
     kedge_channel_postpone(core, &core->pull, result->retry_after_ms);
     core->step = KEDGE_STEP_UNSTAGE;
-    core->lost = false;
     kedge_core_pull_again(core);
 }
 
@@ -54,14 +53,10 @@ void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
     case KEDGE_RESPONSE_GONE:
         gone(core, result);
         break;
-    case KEDGE_RESPONSE_IDENTITY:
-        if (core->step == KEDGE_STEP_RETIRE && core->lost) {
-            /* The restored backend never knew this client: nothing to retire. */
-            core->source = KEDGE_REQUEST_RETIRE;
-            core->step = KEDGE_STEP_ROTATE;
-            kedge_channel_postpone(core, &core->pull, 0);
-            break;
-        }
+    case KEDGE_RESPONSE_FOREIGN:
+        /* The pull told another user that the server does not know this client. With the token of
+         * the client's own user there may be nothing to retire. */
+        core->step = KEDGE_STEP_UNSTAGE;
         kedge_core_request_failed(core, &core->pull, result, actions);
         break;
     default:

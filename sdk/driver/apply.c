@@ -144,10 +144,10 @@ static kedge_status rotate(kedge_driver *driver, bool lost, kedge_core_event *ev
 {
     kedge_driver_held *held = &driver->held;
     kedge_status status;
-    if (!lost && !held->retire_there) return KEDGE_OK;
+    if (!held->retire_there) return KEDGE_OK;
     if (lost) {
-        status = kedge_store_rotate_lost(driver->store, held->retire_there ? &held->retire : NULL,
-                                         changes, &event->applied.error);
+        status =
+            kedge_store_rotate_lost(driver->store, &held->retire, changes, &event->applied.error);
     } else {
         status = kedge_store_rotate(driver->store, &held->retire, changes, &event->applied.error);
     }

@@ -52,9 +52,7 @@ static kedge_response_class class_by_code(kedge_request_kind kind, const char *c
         return KEDGE_RESPONSE_HELD;
     if (strcmp(code, "push-too-large") == 0 || strcmp(code, "push-unfinished") == 0)
         return KEDGE_RESPONSE_SHORTER;
-    if (strcmp(code, "client-not-found") == 0 && kind == KEDGE_REQUEST_RETIRE) {
-        return KEDGE_RESPONSE_IDENTITY;
-    }
+    if (strcmp(code, "client-not-found") == 0) return KEDGE_RESPONSE_FOREIGN;
     return KEDGE_RESPONSE_REFUSED;
 }
 
@@ -67,6 +65,14 @@ static kedge_response_class refusal_class(kedge_request_kind kind, int status, c
     bool kedge = strcmp(code, "unexpected-status") != 0;
     bool refused = status >= 400 && status < 500 && status != 408 && status != 425 && status != 429;
     return kedge && refused ? KEDGE_RESPONSE_REFUSED : KEDGE_RESPONSE_TRANSIENT;
+}
+
+/* The server says nothing about a client of another user, and there is no other reason for this
+ * refusal: a client that it does not know begins with its first push, or can be retired. A client
+ * names its group as itself, so the group is never the reason. */
+static void name_user(kedge_error *error)
+{
+    kedge_fail(error, KEDGE_FORBIDDEN, "other-user", "the folder was synced as another user");
 }
 
 /* ---- what a 200 says, and a response about a part ---- */
@@ -242,6 +248,7 @@ void kedge_driver_read_response(kedge_driver *driver, kedge_request_kind kind,
         kedge_net_problem(driver->allocator, response->status, response->content_type,
                           response->body, &result->error);
         result->response = refusal_class(kind, response->status, result->error.code);
+        if (result->response == KEDGE_RESPONSE_FOREIGN) name_user(&result->error);
         if (is_lost_body(kind, result->error.code)) read_lost_body(driver, event);
     }
 }

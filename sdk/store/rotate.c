@@ -14,9 +14,8 @@
 #include <string.h>
 
 typedef struct rotation {
-    bool lost; /* the lineage */
-    /* Of the old client. NULL: there is none, of a lost lineage. */
-    const kedge_wire_retire_response *response;
+    bool lost;                                  /* the lineage */
+    const kedge_wire_retire_response *response; /* of the old client */
     kedge_change_set *changes;
     /* While it runs. */
     int64_t restored_lmid; /* what the backend has decided of the old client */
@@ -129,7 +128,7 @@ static kedge_status rotate_row(kedge_store *store, rotation *work, const kedge_p
 {
     const kedge_wire_outcome *outcome = NULL;
     bool own = kedge_bytes_equal_text(row->client, work->old_client);
-    if (own && work->response) outcome = kedge_pull_outcome_of(&work->response->outcomes, row);
+    if (own) outcome = kedge_pull_outcome_of(&work->response->outcomes, row);
     /* Of an earlier client: it waits for its version already. */
     if (!own && !work->lost) return KEDGE_OK;
     bool kept = outcome && (!work->lost || holds_when_lost(work, outcome)) &&
@@ -256,16 +255,15 @@ static kedge_status recall_tail(kedge_store *store, rotation *work, kedge_error 
     static const char *const recall = RECALL("confirmed WHERE client <> ?1 OR id > ?2");
     static const char *const delete_recalled =
         "DELETE FROM confirmed WHERE client <> ?1 OR id > ?2";
-    const kedge_wire_client_marks *decided = work->response ? &work->response->earlier : NULL;
     KEDGE_ASSERT(work->lost && work->staging.complete);
     kedge_status status = set_tail_aside(store, &work->outbox, error);
     if (status == KEDGE_OK)
-        status =
-            kedge_trimmed_count_earlier(&store->outbox, decided, &work->outbox.unrecovered, error);
+        status = kedge_trimmed_count_earlier(&store->outbox, &work->response->earlier,
+                                             &work->outbox.unrecovered, error);
     if (status == KEDGE_OK) status = count_unrecovered(store, work, error);
     if (status == KEDGE_OK) status = run_tail(store, work, recall, error);
     if (status == KEDGE_OK) status = run_tail(store, work, delete_recalled, error);
-    if (status == KEDGE_OK && work->response) status = recall_displaced(store, work, error);
+    if (status == KEDGE_OK) status = recall_displaced(store, work, error);
     if (status == KEDGE_OK) status = recall_rejections(store, error);
     work->outbox.ask_settled = 0;
     work->outbox.settled_version = work->staging.version;
@@ -281,7 +279,7 @@ static kedge_status recall_tail(kedge_store *store, rotation *work, kedge_error 
  * only a backend that knows that version has not lost them. */
 static bool tells_outcomes(const rotation *work)
 {
-    return work->response && work->response->outcomes.count > 0 &&
+    return work->response->outcomes.count > 0 &&
            (!work->lost || work->response->version >= work->staging.version);
 }
 
@@ -358,7 +356,6 @@ static kedge_status rotate_cache(kedge_store *store, rotation *work, kedge_error
 static kedge_status read_work(kedge_store *store, rotation *work, kedge_error *error)
 {
     kedge_pull_state state;
-    KEDGE_ASSERT(work->lost || work->response != NULL);
     kedge_status status = kedge_pull_state_read(store, &state, error);
     if (status != KEDGE_OK) return status;
     work->outbox = state.outbox;
@@ -369,7 +366,7 @@ static kedge_status read_work(kedge_store *store, rotation *work, kedge_error *e
     if (!work->lost) return KEDGE_OK;
     if (!state.staging.lost || !state.staging.complete)
         return kedge_fail(error, KEDGE_CONFLICT, "not-staged",
-                          "the state of the other lineage is not staged completely");
+                          "the other lineage is not staged whole");
     return KEDGE_OK;
 }
 

@@ -259,8 +259,7 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_resp
  * again, in front of the pending ones, each with the id that it had as its origin:
  * - of this client, those above the lmid that came with the staged state;
  * - of this client, those at or below that lmid which have no outcome with their digest in
- *   `response`: another copy of this folder may have used their ids. None of these when `response`
- *   is NULL, which says that the backend does not know this client;
+ *   `response`: another copy of this folder may have used their ids;
  * - of earlier clients, all.
  * Rejections that the app has not dismissed or resubmitted leave the inbox and are sent again, too.
  * What the backend lacks and the tail no longer has is counted as `unrecovered`. The staged state

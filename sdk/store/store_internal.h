@@ -412,8 +412,8 @@ kedge_status kedge_trimmed_read(kedge_store_db *db, kedge_wire_client_marks *mar
  * to the backend, which has decided `lmid`, nor to this outbox. */
 kedge_status kedge_trimmed_count(kedge_store_db *db, const char *client, int64_t lmid,
                                  int64_t through, int64_t *unrecovered, kedge_error *error);
-/* The same for the earlier clients that `decided` names, by their lmids at the backend (NULL: it
- * knows none of them); what is counted once is not counted again. */
+/* The same for the earlier clients that `decided` names, by their lmids at the backend; what is
+ * counted once is not counted again. */
 kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_wire_client_marks *decided,
                                          int64_t *unrecovered, kedge_error *error);
 /* The tail of an earlier client was trimmed up to this id. */

@@ -277,13 +277,12 @@ kedge_status kedge_trimmed_keep(kedge_store_db *db, const char *client, int64_t 
 /* A client that is not in the response is counted at the next lost lineage. */
 static bool is_decided(const kedge_wire_client_marks *decided, const char *client, int64_t *lmid)
 {
-    *lmid = 0;
-    for (size_t i = 0; decided != NULL && i < decided->count; i++) {
+    for (size_t i = 0; i < decided->count; i++) {
         if (strcmp(decided->marks[i].client_id, client) != 0) continue;
         *lmid = decided->marks[i].id;
         return true;
     }
-    return decided == NULL;
+    return false;
 }
 
 static kedge_status lower(kedge_store_db *db, const char *client, int64_t through,
@@ -303,7 +302,7 @@ kedge_status kedge_trimmed_count_earlier(kedge_store_db *db, const kedge_wire_cl
     kedge_status status = kedge_trimmed_read(db, &marks, error);
     for (size_t i = 0; status == KEDGE_OK && i < marks.count; i++) {
         const kedge_wire_client_mark *mark = &marks.marks[i];
-        int64_t lmid;
+        int64_t lmid = 0;
         if (!is_decided(decided, mark->client_id, &lmid) || lmid >= mark->id) continue;
         status = kedge_trimmed_count(db, mark->client_id, lmid, mark->id, unrecovered, error);
         if (status == KEDGE_OK) status = lower(db, mark->client_id, lmid, error);

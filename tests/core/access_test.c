@@ -178,6 +178,154 @@ static void test_a_refusal_for_good_stops_it_until_the_app_says_online(void **st
                     "          report connecting: refused\n");
 }
 
+static void start_with_a_token(trace *t, int64_t pending)
+{
+    kedge_core_init(&t->core, false);
+    trace_start(t, 3, 1, pending);
+    trace_token(t, true);
+    trace_simple(t, KEDGE_EVENT_ONLINE, "online");
+}
+
+/* Its pulls succeed. They tell that the client is not known, so it is to be retired. */
+static void test_the_token_of_another_user_is_asked_for_again_and_a_pull_begins_anew(void **state)
+{
+    trace *t = *state;
+    start_with_a_token(t, 0);
+    trace_skip(t);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied_as(t, KEDGE_APPLIED_ROTATE);
+    trace_failed(t, KEDGE_REQUEST_RETIRE, KEDGE_RESPONSE_FOREIGN);
+    trace_timer(t);
+    trace_applied_as(t, KEDGE_APPLIED_DONE);
+    trace_token(t, true);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 0);
+    trace_expect(t, "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "          report online\n"
+                    "[    0] rotate\n"
+                    "          send retire\n"
+                    "[    0] retire foreign\n"
+                    "          ask token\n"
+                    "          report connecting: foreign\n"
+                    "[   72] timer\n"
+                    "          drop the pages\n"
+                    "[   72] done\n"
+                    "[   72] token\n"
+                    "          send pull\n"
+                    "[   72] pull ok\n"
+                    "          apply pull\n"
+                    "[   72] applied version 4, covers 0\n"
+                    "          open stream\n"
+                    "          report online\n");
+}
+
+static void test_a_second_token_of_another_user_stops_it_though_a_pull_succeeds(void **state)
+{
+    trace *t = *state;
+    start_with_a_token(t, 0);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied_as(t, KEDGE_APPLIED_ROTATE);
+    trace_failed(t, KEDGE_REQUEST_RETIRE, KEDGE_RESPONSE_FOREIGN);
+    trace_timer(t);
+    trace_applied_as(t, KEDGE_APPLIED_DONE);
+    trace_skip(t);
+    trace_token(t, true);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied_as(t, KEDGE_APPLIED_ROTATE);
+    trace_timer(t);
+    trace_failed(t, KEDGE_REQUEST_RETIRE, KEDGE_RESPONSE_FOREIGN);
+    trace_mutation(t);
+    trace_timer(t);
+    trace_applied_as(t, KEDGE_APPLIED_DONE);
+    trace_simple(t, KEDGE_EVENT_ONLINE, "online");
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_FOREIGN);
+    trace_expect(t, "[   72] token\n"
+                    "          send pull\n"
+                    "[   72] pull ok\n"
+                    "          apply pull\n"
+                    "[   72] rotate\n"
+                    "[  110] timer\n"
+                    "          send retire\n"
+                    "[  110] retire foreign\n"
+                    "          report stopped: foreign\n"
+                    "[  110] mutation 1\n"
+                    "[  281] timer\n"
+                    "          drop the pages\n"
+                    "[  281] done\n"
+                    "[  281] online\n"
+                    "          send pull\n"
+                    "          send push\n"
+                    "          report connecting: foreign\n"
+                    "[  281] push foreign\n"
+                    "          ask token\n");
+}
+
+/* A database without a token function. */
+static void test_another_user_without_a_token_stops_it_at_once(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_FOREIGN);
+    trace_simple(t, KEDGE_EVENT_SYNC, "sync");
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] push foreign\n"
+                    "          close stream\n"
+                    "          report stopped: foreign\n"
+                    "[    0] sync\n"
+                    "          synced foreign\n");
+}
+
+/* The pull was another user's, and the push has brought the right token meanwhile. */
+static void test_a_pull_with_the_token_before_leads_to_no_rotation(void **state)
+{
+    trace *t = *state;
+    start_with_a_token(t, 1);
+    trace_skip(t);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_FOREIGN);
+    trace_token(t, true);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied_as(t, KEDGE_APPLIED_ROTATE);
+    trace_applied_as(t, KEDGE_APPLIED_DONE);
+    trace_expect(t, "[    0] push foreign\n"
+                    "          ask token\n"
+                    "          report connecting: foreign\n"
+                    "[    0] token\n"
+                    "          send push\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] rotate\n"
+                    "          drop the pages\n"
+                    "[    0] done\n"
+                    "          send pull\n");
+}
+
+static void test_a_rotation_that_waits_is_given_up_for_another_token(void **state)
+{
+    trace *t = *state;
+    start_with_a_token(t, 1);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied_as(t, KEDGE_APPLIED_AGAIN);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_skip(t);
+    trace_applied_as(t, KEDGE_APPLIED_ROTATE);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_FOREIGN);
+    trace_token(t, true);
+    trace_applied_as(t, KEDGE_APPLIED_DONE);
+    trace_expect(t, "[    0] rotate\n"
+                    "          report connecting\n"
+                    "[    0] push foreign\n"
+                    "          ask token\n"
+                    "          report connecting: foreign\n"
+                    "[    0] token\n"
+                    "          drop the pages\n"
+                    "          send push\n"
+                    "[    0] done\n"
+                    "          send pull\n");
+}
+
 static void test_shutting_down_gives_up_everything_and_is_final(void **state)
 {
     trace *t = *state;
@@ -223,6 +371,18 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_going_online_again_does_not_wait_out_a_backoff,
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_refusal_for_good_stops_it_until_the_app_says_online,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_the_token_of_another_user_is_asked_for_again_and_a_pull_begins_anew, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_second_token_of_another_user_stops_it_though_a_pull_succeeds, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(test_another_user_without_a_token_stops_it_at_once,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_pull_with_the_token_before_leads_to_no_rotation,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_rotation_that_waits_is_given_up_for_another_token,
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_shutting_down_gives_up_everything_and_is_final,
                                         trace_setup, trace_teardown),

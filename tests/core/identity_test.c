@@ -183,14 +183,17 @@ test_another_lineage_is_paged_in_then_the_old_client_is_retired_then_it_rotates(
                     "[    0] applied version 6, covers 3\n");
 }
 
-static void test_a_restored_backend_that_never_knew_the_client_has_nothing_to_retire(void **state)
+/* The edits of the one are not sent as the other's, whatever became of the lineage. */
+static void test_a_client_of_another_user_is_not_rotated_to_another_lineage_either(void **state)
 {
     trace *t = *state;
     trace_settle(t, 9);
     trace_stream_up(t, 1);
     trace_ok(t, KEDGE_REQUEST_PULL);
     trace_applied_as(t, KEDGE_APPLIED_LOST);
-    trace_failed(t, KEDGE_REQUEST_RETIRE, KEDGE_RESPONSE_IDENTITY);
+    trace_failed(t, KEDGE_REQUEST_RETIRE, KEDGE_RESPONSE_FOREIGN);
+    trace_timer(t);
+    trace_applied_as(t, KEDGE_APPLIED_DONE);
     trace_expect(t, "[    0] stream up\n"
                     "[    0] poke of version 1\n"
                     "          send pull\n"
@@ -198,8 +201,12 @@ static void test_a_restored_backend_that_never_knew_the_client_has_nothing_to_re
                     "          apply pull\n"
                     "[    0] another lineage\n"
                     "          send retire\n"
-                    "[    0] retire identity\n"
-                    "          rotate to another lineage\n");
+                    "[    0] retire foreign\n"
+                    "          close stream\n"
+                    "          report stopped: foreign\n"
+                    "[   67] timer\n"
+                    "          drop the pages\n"
+                    "[   67] done\n");
 }
 
 static void test_rotations_that_lead_nowhere_back_off(void **state)
@@ -446,7 +453,7 @@ int main(void)
             test_another_lineage_is_paged_in_then_the_old_client_is_retired_then_it_rotates,
             trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(
-            test_a_restored_backend_that_never_knew_the_client_has_nothing_to_retire, trace_setup,
+            test_a_client_of_another_user_is_not_rotated_to_another_lineage_either, trace_setup,
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_rotations_that_lead_nowhere_back_off, trace_setup,
                                         trace_teardown),

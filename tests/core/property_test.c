@@ -273,7 +273,7 @@ static void finish_work(world *w)
 static void random_end(world *w)
 {
     kedge_response_class class =
-        draw(w, 3) > 0 ? KEDGE_RESPONSE_OK : (kedge_response_class)draw(w, 9);
+        draw(w, 3) > 0 ? KEDGE_RESPONSE_OK : (kedge_response_class)draw(w, KEDGE_RESPONSE_HELD);
     if (w->working && draw(w, 2) == 0) {
         finish_work(w);
     } else if (w->push_running && draw(w, 2) == 0) {
@@ -341,7 +341,7 @@ static void random_access(world *w)
 /* A response to something that was never asked, or was cancelled. */
 static void random_stray(world *w)
 {
-    kedge_response_class class = (kedge_response_class)draw(w, 9);
+    kedge_response_class class = (kedge_response_class)draw(w, KEDGE_RESPONSE_HELD);
     kedge_request_kind request = (kedge_request_kind)draw(w, 6);
     kedge_core_event event = {.kind = KEDGE_EVENT_PULL_STEP_ENDED,
                               .pull_step_ended = {.request = request}};
@@ -543,7 +543,7 @@ static void test_a_server_that_always_fails_is_not_stormed(void **state)
         KEDGE_RESPONSE_NETWORK, KEDGE_RESPONSE_TRANSIENT,    KEDGE_RESPONSE_IDENTITY,
         KEDGE_RESPONSE_GAP,     KEDGE_RESPONSE_GONE,         KEDGE_RESPONSE_SHORTER,
         KEDGE_RESPONSE_REFUSED, KEDGE_RESPONSE_UNAUTHORIZED, KEDGE_RESPONSE_LATER,
-        KEDGE_RESPONSE_HELD};
+        KEDGE_RESPONSE_HELD,    KEDGE_RESPONSE_FOREIGN};
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
         for (uint64_t seed = 1; seed <= 3; seed++) {
             check_load(classes[i], seed, false);

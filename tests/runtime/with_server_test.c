@@ -1,5 +1,5 @@
-/* A client and a real server in open mode: the watches of the status and of rejected edits, what a
- * callback may not do, and who the user is. */
+/* A client and a real server in open mode: the watches of the status and of rejected edits, and
+ * what a callback may not do. */
 #include "tests/runtime/client.h"
 #include "tests/support/server_process.h"
 
@@ -422,34 +422,6 @@ static void test_a_watch_may_be_freed_in_its_own_callback(void **state)
     free(got);
 }
 
-/* ---- who the user is ---- */
-
-static void expect_user(kedge_db *db, const char *expected)
-{
-    char text[300];
-    kedge_document *versions = NULL;
-    snprintf(text, sizeof text, "\"user\":\"%s\"", expected);
-    client_put(db, "a", "1");
-    sync_now(db);
-    assert_int_equal(kedge_history(db, 0, 1, WAIT_MS, &versions, NULL), KEDGE_OK);
-    if (strstr(kedge_document_json(versions, NULL), text) == NULL)
-        fail_msg("no %s in %s", text, kedge_document_json(versions, NULL));
-    kedge_document_free(versions);
-}
-
-static void test_a_server_in_open_mode_takes_the_user_from_the_options(void **state)
-{
-    place *here = *state;
-    kedge_options options = client_options(here->folders[1], here->server.url);
-    options.user = "Åsa, 50 %";
-    kedge_db *db = client_open(&options);
-    expect_user(db, "Åsa, 50 %");
-    kedge_close(db);
-    db = open_client(here, 2);
-    expect_user(db, "");
-    kedge_close(db);
-}
-
 /* ---- the log and the counters ---- */
 
 typedef struct log_lines {
@@ -590,7 +562,6 @@ int main(int count, char **arguments)
         SERVER_TEST(test_an_idle_client_notices_that_its_server_is_gone),
         SERVER_TEST(test_the_log_has_the_level_that_the_app_wants),
         SERVER_TEST(test_the_stats_count_what_was_done),
-        SERVER_TEST(test_a_server_in_open_mode_takes_the_user_from_the_options),
     };
     if (count != 2) return 2;
     program = arguments[1];

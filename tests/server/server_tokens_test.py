@@ -6,6 +6,7 @@ import ctypes
 import http.client
 import pathlib
 import re
+import shutil
 import signal
 import ssl
 import subprocess
@@ -21,6 +22,7 @@ from tokens import make_keys, make_token
 
 LIBRARY = sys.argv[3]
 OK, NOT_FOUND, FORBIDDEN = 0, 2, 18
+STOPPED = 4
 
 
 class Options(ctypes.Structure):
@@ -35,6 +37,14 @@ class Options(ctypes.Structure):
 
 class Error(ctypes.Structure):
     _fields_ = [("status", ctypes.c_int), ("code", ctypes.c_char * 64), ("message", ctypes.c_char * 256)]
+
+
+class Status(ctypes.Structure):
+    """kedge_sync_status."""
+    _fields_ = [("size", ctypes.c_uint32), ("connection", ctypes.c_int), ("resyncing", ctypes.c_bool),
+                ("version", ctypes.c_int64), ("pending", ctypes.c_int64), ("rejected", ctypes.c_int64),
+                ("withheld", ctypes.c_int64), ("unrecovered", ctypes.c_int64), ("client", ctypes.c_char * 129),
+                ("last_error", Error)]
 
 
 class Client:
@@ -67,6 +77,14 @@ class Client:
     def sync(self, timeout_ms=20000):
         return self.library.kedge_sync(self.db, timeout_ms * SLOWER, ctypes.byref(self.error))
 
+    def status(self):
+        status = Status(ctypes.sizeof(Status))
+        self.check(self.library.kedge_get_sync_status(self.db, ctypes.byref(status), ctypes.byref(self.error)))
+        return status
+
+    def go_online(self, online=True):
+        self.check(self.library.kedge_set_online(self.db, online, ctypes.byref(self.error)))
+
     def close(self):
         self.check(self.library.kedge_close(self.db))
 
@@ -78,8 +96,11 @@ class Tokens(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         root = pathlib.Path(self.folder.name)
         make_keys(root)
-        self.server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i",
-                             "--audience", "kedge")
+        self.start()
+
+    def start(self):
+        root = pathlib.Path(self.folder.name)
+        self.server = Server(root / "data", "--jwks", str(root / "keys.json"), "--issuer", "i", "--audience", "kedge")
 
     def tearDown(self):
         self.assertEqual(self.server.stop(), 0, self.server.logged())
@@ -147,6 +168,93 @@ class Tokens(unittest.TestCase):
         client.check(client.sync())
         client.close()
         self.assertEqual(self.server.request("GET", "/v1/orgs/acme/projects/new", headers=admin)[2]["version"], 1)
+
+    def of_user(self, user):
+        return self.token(org="acme", sub=user, role="admin")["Authorization"].removeprefix("Bearer ")
+
+    def client(self, token):
+        return Client(pathlib.Path(self.folder.name) / "client", self.server.port, "p", token, True)
+
+    def edit_as_ann(self, synced, pending):
+        """The id of the client of Ann's folder, after so many edits of hers that are synced, and so many that are not."""
+        token = self.of_user("ann")
+        client = self.client(lambda: token)
+        for _ in range(synced):
+            client.put()
+        client.check(client.sync())
+        client.go_online(False)
+        for _ in range(pending):
+            client.put()
+        name = client.status().client
+        client.close()
+        return name
+
+    def users(self):
+        """Who has made the edits that the server has."""
+        headers = {"Authorization": "Bearer " + self.of_user("eve")}
+        versions = self.server.request("GET", BASE + "/versions", headers=headers)[2]["versions"]
+        return [edit["user"] for version in versions for edit in version["mutations"]]
+
+    def check_it_stops(self, client, pending):
+        for _ in range(2):
+            self.assertEqual((client.sync(), client.error.code), (FORBIDDEN, b"other-user"))
+        status = client.status()
+        self.assertEqual((status.connection, status.last_error.code), (STOPPED, b"other-user"))
+        self.assertEqual(status.pending, pending)
+
+    @unittest.skipIf(SLOWER > 1, "the library has a sanitizer, which Python has not")
+    def test_a_folder_of_another_user_stops_until_its_own_user_is_there(self):
+        tokens = {user: self.of_user(user) for user in ("ann", "bob")}
+        for pending in (0, 1):
+            with self.subTest(pending):
+                name, user = self.edit_as_ann(1, pending), ["bob"]
+                client = self.client(lambda: tokens[user[0]])
+                self.check_it_stops(client, pending)
+                client.put()
+                self.check_it_stops(client, pending + 1)
+                self.assertNotIn("bob", self.users())
+                user[0] = "ann"
+                client.go_online()
+                client.check(client.sync())
+                status = client.status()
+                self.assertEqual((status.pending, status.rejected, status.client), (0, 0, name))
+                client.close()
+        self.assertEqual(self.users(), ["ann"] * 5)
+
+    @unittest.skipIf(SLOWER > 1, "the library has a sanitizer, which Python has not")
+    def test_a_user_that_has_come_back_meanwhile_is_asked_for_without_a_stop(self):
+        tokens = [self.of_user(user) for user in ("bob", "ann")]
+        for pending in (0, 1):
+            with self.subTest(pending):
+                name, left = self.edit_as_ann(1, pending), list(tokens)
+                client = self.client(lambda: left.pop(0) if len(left) > 1 else left[0])
+                client.check(client.sync())
+                self.assertEqual((client.status().pending, client.status().client), (0, name))
+                client.close()
+        self.assertEqual(self.users(), ["ann"] * 3)
+
+    @unittest.skipIf(SLOWER > 1, "the library has a sanitizer, which Python has not")
+    def test_a_restored_server_does_not_give_the_edits_of_one_user_to_another(self):
+        data = pathlib.Path(self.folder.name) / "data"
+        self.edit_as_ann(1, 0)
+        self.assertEqual(self.server.stop(), 0)
+        shutil.copytree(data, data.with_name("backup"))
+        self.start()
+        self.edit_as_ann(1, 1)
+        self.assertEqual(self.server.stop(), 0)
+        shutil.rmtree(data)
+        data.with_name("backup").rename(data)
+        self.start()
+        tokens, user = {user: self.of_user(user) for user in ("ann", "bob")}, ["bob"]
+        client = self.client(lambda: tokens[user[0]])
+        self.check_it_stops(client, 1)
+        self.assertEqual(self.users(), ["ann"])
+        user[0] = "ann"
+        client.go_online()
+        client.check(client.sync())
+        self.assertEqual((client.status().pending, client.status().unrecovered), (0, 0))
+        client.close()
+        self.assertEqual(self.users(), ["ann"] * 3)
 
     def test_a_request_without_a_good_token_gets_401(self):
         status, headers, response = self.server.request("POST", BASE + "/pull", pull_body("b"))
