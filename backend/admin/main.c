@@ -65,6 +65,15 @@ static bool opens_nothing(const kedge_admin_command *command)
            !kedge_admin_has_stores(command);
 }
 
+/* Commands judge by this machine's clock. */
+static void warn_of_clock(const kedge_stores *stores)
+{
+    kedge_error warning = {0};
+    if (!kedge_stores_warning(stores, &warning) || strcmp(warning.code, "aws-clock-skewed") != 0)
+        return;
+    fprintf(stderr, "kedge-admin: warning: %s (%s)\n", warning.message, warning.code);
+}
+
 static int open_and_run(const kedge_admin_command *command, const kedge_admin_line *line)
 {
     kedge_error error = {0};
@@ -78,6 +87,7 @@ static int open_and_run(const kedge_admin_command *command, const kedge_admin_li
                           &error) != KEDGE_OK) {
         return kedge_admin_complain(&error);
     }
+    warn_of_clock(stores);
     int code = run(&environment, stores, command, line);
     kedge_stores_close(stores);
     return code;

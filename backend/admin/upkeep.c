@@ -15,6 +15,8 @@
 #define DAYS_MAX 100000
 #define HOUR_MS  INT64_C(3600000)
 
+#define CLOCK_AHEAD_MS_MAX HOUR_MS /* of retention by days */
+
 static kedge_status print_line(void *context, kedge_bytes line, kedge_error *error)
 {
     (void)context;
@@ -91,6 +93,17 @@ kedge_status kedge_admin_read_number(const char *option, const char *text, int64
                       option, (long long)most);
 }
 
+/* By a clock that is ahead, versions are older than they are. */
+static kedge_status check_clock(const kedge_admin *admin, kedge_error *error)
+{
+    int64_t ahead_ms = -kedge_stores_skew_ms(admin->stores);
+    if (ahead_ms < CLOCK_AHEAD_MS_MAX) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-clock-skewed",
+                      "this machine's clock is %lld seconds ahead of that of AWS, and --keep-days "
+                      "would remove versions that are younger: set it; nothing was removed",
+                      (long long)(ahead_ms / 1000));
+}
+
 int kedge_admin_retention(const kedge_admin *admin)
 {
     const kedge_admin_line *line = admin->line;
@@ -110,6 +123,7 @@ int kedge_admin_retention(const kedge_admin *admin)
                             "all versions are kept");
     }
     rule.age_ms = days * DAY_MS;
+    if (status == KEDGE_OK && days > 0 && line->remove) status = check_clock(admin, &error);
     if (status == KEDGE_OK) {
         status = kedge_retention_run(&project, &rule, line->remove, &printed, &result, &error);
     }

@@ -148,6 +148,11 @@ const char *kedge_stores_name(const kedge_stores *stores)
     return stores->name.data;
 }
 
+int64_t kedge_stores_skew_ms(const kedge_stores *stores)
+{
+    return stores->aws == NULL ? 0 : kedge_aws_skew_ms(stores->aws);
+}
+
 bool kedge_stores_warning(const kedge_stores *stores, kedge_error *warning)
 {
     if (stores->embedded != NULL && kedge_embedded_lacked_records(stores->embedded)) {
@@ -163,7 +168,7 @@ bool kedge_stores_warning(const kedge_stores *stores, kedge_error *warning)
                    stores->name.data);
         return true;
     }
-    int64_t skew_ms = stores->aws == NULL ? 0 : kedge_aws_skew_ms(stores->aws);
+    int64_t skew_ms = kedge_stores_skew_ms(stores);
     if (llabs((long long)skew_ms) < SKEW_WARNED_MS) return false;
     kedge_fail(
         warning, KEDGE_OK, "aws-clock-skewed",

@@ -72,6 +72,9 @@ kedge_stream kedge_stores_stream(const kedge_stores *stores);
 const char *kedge_stores_name(const kedge_stores *stores);
 /* Something is wrong that does not keep it from working: true, and `warning` says what. */
 bool kedge_stores_warning(const kedge_stores *stores, kedge_error *warning);
+/* How far AWS's clock is ahead of this machine's, as its last response told; negative: behind. 0 of
+ * a folder. */
+int64_t kedge_stores_skew_ms(const kedge_stores *stores);
 /* Appends the counters of the meter, and of calls to AWS, as Prometheus text. The server's
  * `write_metrics`. */
 void kedge_stores_write_metrics(void *stores, kedge_buffer *out);

@@ -3,6 +3,8 @@
 
 Usage: aws_test.py SERVER_PROGRAM PLUGIN ADMIN_PROGRAM. The environment names the engines, as scripts/stack tells it.
 Closes with the plain line "N passed, N failed"; without engines it ends with 77, or fails with KEDGE_ENGINES=required."""
+import glob
+import json
 import os
 import pathlib
 import secrets
@@ -77,6 +79,24 @@ class OnAws(unittest.TestCase):
         code, out, _ = run(ADMIN, *STORES[:4], "--org", "acme", "--project", "restart", "item", "notes", "large")
         self.assertEqual(code, 0)
         self.assertIn(large, out)
+
+    @unittest.skipIf(os.environ.get("KEDGE_TEST_PRESET") in ("asan", "tsan"),
+                     "a sanitizer and libfaketime cannot both come first")
+    def test_retention_by_days_removes_nothing_by_a_clock_that_is_ahead(self):
+        server, base = self.start(), "/v1/orgs/acme/projects/clock"
+        for value in (1, 2, 3):
+            self.assertEqual(self.push(server, "a", put("n", value), first=value, base=base), 200)
+        (library,) = glob.glob("/usr/lib/*/faketime/libfaketime.so.1")
+
+        def retain(moment):
+            return run(ADMIN, *STORES[:4], "--org", "acme", "--project", "clock", "retention", "--keep-days", "30",
+                       "--remove", LD_PRELOAD=library, FAKETIME=moment)
+        code, out, told = retain("+60d")
+        self.assertEqual((code, out), (1, ""), told)
+        self.assertIn("kedge-admin: warning: this machine's clock is", told)
+        self.assertIn("would remove versions that are younger", told)
+        code, out, told = retain("+0")
+        self.assertEqual((code, json.loads(out)["oldest"], told), (0, 1, ""))
 
     def test_a_queued_push_is_decided(self):
         base = "/v1/orgs/acme/projects/queued"
