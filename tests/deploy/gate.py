@@ -2,7 +2,9 @@
 which resources it is, asks a policy, and forwards it or answers that it is denied.
 
 The rules are those of AWS's service authorization reference: a transaction needs what its writes need, a query of
-an index is one of the index's ARN, HeadBucket is s3:ListBucket, a part of an upload s3:PutObject."""
+an index is one of the index's ARN, HeadBucket is s3:ListBucket, a part of an upload s3:PutObject. AWS does not say
+whether the condition dynamodb:LeadingKeys is checked with the key of each write of a transaction, or with the keys of
+all its puts, deletes or checks together: here both must be allowed."""
 import http.client
 import http.server
 import json
@@ -55,9 +57,14 @@ def dynamodb_actions(handler, body):
                        for write in writes]
             yield action(operation, table, written)
     elif operation == "TransactWriteItems":
+        together = {}
         for write in request["TransactItems"]:
             ((verb, what),) = write.items()
-            yield action(IN_TRANSACTION[verb][0], what["TableName"], [what[IN_TRANSACTION[verb][1]]])
+            name, member = IN_TRANSACTION[verb]
+            together.setdefault((name, what["TableName"]), []).append(what[member])
+            yield action(name, what["TableName"], [what[member]])
+        for (name, table), items in together.items():
+            yield action(name, table, items)
     elif operation == "Query":
         name, value = re.match(r"(#\w+) = (:\w+)", request["KeyConditionExpression"]).groups()
         index = request.get("IndexName")
