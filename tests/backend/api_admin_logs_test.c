@@ -85,6 +85,8 @@ static void test_logs_are_reprocessed_from_a_time_on(void **state)
     assert_int_equal(run(folder, PROJECT "reprocess-logs"), 2);
     assert_int_equal(run(folder, PROJECT "reprocess-logs|--since|yesterday"), 2);
     assert_int_equal(run(folder, PROJECT "reprocess-logs|--since|2024-01-01T1"), 2);
+    assert_int_equal(run(folder, PROJECT "reprocess-logs|--since|2024-02-30"), 2);
+    assert_int_equal(run(folder, PROJECT "reprocess-logs|--since|2024-02-29"), 0);
     assert_int_equal(run(folder, PROJECT "truncate-log|journal|1|--since|2024-01-01"), 2);
 }
 
