@@ -84,7 +84,7 @@ static kedge_status read_time(const char *text, int64_t *time_s, kedge_error *er
     if (end != NULL && *end != '\0') end = strptime(end, "T%H:%M:%SZ", &parts);
     int day = parts.tm_mday, second = parts.tm_sec;
     *time_s = end == NULL || *end != '\0' ? -1 : (int64_t)timegm(&parts);
-    /* timegm makes the 2nd of March of the 30th of February: what came between would be left out. */
+    /* timegm makes the 2nd of March of the 30th of February, and what came between is left out. */
     if (parts.tm_mday != day || parts.tm_sec != second) *time_s = -1;
     if (*time_s >= 0) return KEDGE_OK;
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
