@@ -23,8 +23,8 @@ class database
         std::swap(context_, other.context_);
         return *this;
     }
-    /* In a callback of the database this cannot close it, and leaves it open for ever: close it on
-     * a thread of the app. */
+    /* In a callback of the database this cannot close it, and leaves it open for ever, with its
+     * functions: close it on a thread of the app. */
     ~database()
     {
         (void)kedge_close(db_);
@@ -45,6 +45,7 @@ class database
         kedge_error filled = {};
         const kedge_status status = kedge_open(&c, &made.db_, &filled);
         if (status != KEDGE_OK) return error(status, filled);
+        made.context_->keep(made.context_);
         return result<database>(std::move(made));
     }
 

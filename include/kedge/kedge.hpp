@@ -236,6 +236,7 @@ class context
         c.allocator = options_.allocator;
         c.log_level = options_.log_level;
         c.userdata = this;
+        c.userdata_free = on_close;
         if (options_.token) c.token = on_token;
         if (options_.dispatch) c.dispatch = on_dispatch;
         if (options_.log) c.log = on_log;
@@ -255,6 +256,12 @@ class context
             for (const mutator &one : *each)
                 if (!sound(one.name)) return false;
         return true;
+    }
+
+    /* C refers to it until the database is closed. */
+    void keep(std::shared_ptr<context> self)
+    {
+        self_ = std::move(self);
     }
 
     /* Calls a function of the app; what it throws is told to the log. */
@@ -282,6 +289,11 @@ class context
         if (!options_.log) return;
         guarded([&] { options_.log(KEDGE_LOG_ERROR, event, message); },
                 [](const char *) { /* the log itself throws: nobody is left to tell */ });
+    }
+
+    static void on_close(void *userdata)
+    {
+        const auto last = std::move(static_cast<context *>(userdata)->self_);
     }
 
     static kedge_status on_mutation(kedge_tx *tx, const char *args, size_t size, void *userdata,
@@ -336,6 +348,7 @@ class context
 
     options options_;
     std::vector<kedge_mutator> mutators_, client_mutators_;
+    std::shared_ptr<context> self_; /* while the database is open */
 };
 
 /* A watch's function, which C keeps and frees. */

@@ -222,6 +222,32 @@ void callbacks(const std::string &path)
     }
 }
 
+/* A database that ends in its own callback stays open, and goes on to call its functions. */
+void ends_in_its_callback(const std::string &path)
+{
+    box told, logged;
+    auto options = options_of(path);
+    options.log_level = KEDGE_LOG_DEBUG;
+    const std::string prefix(100, 'x'); /* which the function has a copy of */
+    options.log = [&logged, prefix](kedge_log_level, std::string_view event, std::string_view) {
+        logged.put(prefix + std::string(event));
+    };
+    auto db =
+        std::make_unique<kedge::database>(kedge::database::open(std::move(options)).or_throw());
+    kedge_db *const c = db->c();
+    auto watch = db->watch({}, [&](const kedge::changes &) {
+                       db.reset();
+                       told.put("ended");
+                   }).or_throw();
+    logged.wait(prefix + "started");
+    db->mutate("kedge.put", note).or_throw();
+    told.wait("ended");
+    watch.close();
+    check(kedge_set_online(c, false, nullptr) == KEDGE_OK, "it is open");
+    check(kedge_close(c) == KEDGE_OK, "it can be closed in C");
+    logged.wait(prefix + "stopped");
+}
+
 /* A function that gives no token, and a dispatcher that throws: the work runs all the same. */
 void gives_no_token(const std::string &path, std::function<std::optional<std::string>()> token,
                     const std::string &why)
@@ -258,6 +284,7 @@ int main(int count, char **arguments)
     texts(folder + "/texts");
     mutators(folder + "/mutators");
     callbacks(folder + "/callbacks");
+    ends_in_its_callback(folder + "/ends");
     functions(folder + "/functions");
     check(kedge::library_version() == KEDGE_VERSION_STRING, "the version");
     std::cout << "ok\n";
