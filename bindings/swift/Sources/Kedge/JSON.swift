@@ -84,7 +84,8 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
 }
 
 /// Text that is JSON already. Given to Kedge it goes as it is; read from Kedge it is the canonical
-/// JSON (RFC 8785).
+/// JSON (RFC 8785). As a member of another value it is the same text for the same value, with the
+/// members of objects in order, but numbers may be written in another way.
 public struct RawJSON: Sendable, Hashable, Codable {
     public let text: String
 
@@ -93,7 +94,9 @@ public struct RawJSON: Sendable, Hashable, Codable {
 
     /// Inside of another value it is that value.
     public init(from decoder: any Decoder) throws {
-        self.text = String(decoding: try JSONEncoder().encode(JSON(from: decoder)), as: UTF8.self)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        self.text = String(decoding: try encoder.encode(JSON(from: decoder)), as: UTF8.self)
     }
 
     public func encode(to encoder: any Encoder) throws {

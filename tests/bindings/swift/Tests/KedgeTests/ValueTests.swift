@@ -117,6 +117,11 @@ final class ValueTests: Case {
                 + #""text":"é","yes":true}"#)
         try db.put("values", "2", ["inside": RawJSON("[1, 2]")])
         XCTAssertEqual(try db.get("values", "2", as: [String: [Int]].self), ["inside": [1, 2]])
+        // A text inside of another value is always the same for the same value.
+        let inside = #"{"a":[0.5,{"c":"é/","d":null}],"b":true}"#
+        try db.put("values", "4", ["inside": RawJSON(inside)])
+        XCTAssertEqual(
+            try db.get("values", "4", as: [String: RawJSON].self), ["inside": RawJSON(inside)])
         XCTAssertNil(try db.get("values", "3", as: JSON.self))
         XCTAssertNil(try db.getProject(as: JSON.self))
         // An item of another type than is asked for.
