@@ -26,12 +26,13 @@ static kedge_applied applied_as(kedge_apply_result result)
     return KEDGE_APPLIED_AGAIN;
 }
 
-/* The disk or the memory failed: the same response may be taken later. Otherwise the response
- * itself was not what the store could take, and another one is needed. */
+/* The disk or the memory failed, or the store takes no responses any more: the same response could
+ * be taken later. Otherwise the response itself was not what the store could take, and another one
+ * is needed. */
 static bool is_of_this_machine(kedge_status status)
 {
     return status == KEDGE_IO || status == KEDGE_DISK_FULL || status == KEDGE_NO_MEMORY ||
-           status == KEDGE_BUSY || status == KEDGE_CORRUPT;
+           status == KEDGE_BUSY || status == KEDGE_CORRUPT || status == KEDGE_CANCELLED;
 }
 
 /* What follows a failure of the store. */

@@ -416,6 +416,7 @@ kedge_status kedge_worker_start(kedge_db *db, kedge_error *error)
 
 void kedge_worker_stop(kedge_db *db)
 {
+    kedge_store_stop_pulls(db->store);
     pthread_mutex_lock(&db->lock);
     db->shared.closing = true;
     pthread_cond_broadcast(&db->moved);

@@ -2,7 +2,7 @@
 #ifndef KEDGE_SDK_STORE_ENTRIES_H
 #define KEDGE_SDK_STORE_ENTRIES_H
 
-#include "sdk/store/store_internal.h"
+#include "sdk/store/pull.h"
 
 /* A pull of a log project on its way into the store. */
 typedef struct kedge_entries {

@@ -4,6 +4,7 @@
 #include "sdk/store/index.h"
 #include "sdk/store/outbox_heal.h"
 #include "sdk/store/prediction.h"
+#include "sdk/store/pull.h"
 
 #include "common/error.h"
 #include "common/names.h"

@@ -15,6 +15,7 @@
  *
  * Of a log project the patch and the outcomes come from a replay (entries.c). It runs when it is
  * known that they are needed, and before anything is written. */
+#include "sdk/store/pull.h"
 #include "sdk/store/client_only.h"
 #include "sdk/store/edit.h"
 #include "sdk/store/entries.h"
@@ -41,7 +42,21 @@ kedge_status kedge_pull_state_read(kedge_store *store, kedge_pull_state *state, 
     return status;
 }
 
-/* ---- what a delta, a snapshot and a rotation share: the outcomes, the steps on the outbox ---- */
+/* ---- what a delta, a snapshot and a rotation share ---- */
+
+kedge_status kedge_pull_take_turn(kedge_store *store, kedge_store_work work, void *context,
+                                  kedge_change_set *changes, kedge_error *error)
+{
+    if (atomic_load(&store->pulls_stopped))
+        return kedge_fail(error, KEDGE_CANCELLED, "closing", "the database is being closed");
+    kedge_changes_are_pulled(changes);
+    return kedge_store_take_telling_turn(store, work, context, changes, error);
+}
+
+void kedge_store_stop_pulls(kedge_store *store)
+{
+    atomic_store(&store->pulls_stopped, true);
+}
 
 kedge_status kedge_store_check_patch(const kedge_wire_patch *patch, kedge_error *error)
 {
@@ -514,11 +529,10 @@ kedge_status kedge_store_apply(kedge_store *store, const kedge_wire_pull_respons
                                kedge_error *error)
 {
     apply asked = {.given = response, .changes = changes, .result = KEDGE_APPLY_DONE};
-    kedge_changes_are_pulled(changes);
     kedge_status status = kedge_store_check_patch(&response->patch, error);
     if (status == KEDGE_OK && !is_whole(response)) kedge_store_retrace(store, response);
     if (status == KEDGE_OK)
-        status = kedge_store_take_telling_turn(store, apply_work, &asked, changes, error);
+        status = kedge_pull_take_turn(store, apply_work, &asked, changes, error);
     if (status == KEDGE_OK) *result = asked.result;
     return status;
 }

@@ -12,7 +12,8 @@
  *             there can be no footprints
  *   keep      the footprints are those of the store, for the cache as it is in this turn
  *
- * Nothing is written. When there can be no footprints, all run in one turn. */
+ * Nothing is written. When there can be no footprints, all run in one turn. A store that is to be
+ * closed ends the run between two turns, and drops the pull. */
 #include "sdk/store/prediction.h"
 
 #include "common/error.h"
@@ -223,11 +224,11 @@ static kedge_status one_turn(kedge_store *store, void *context, kedge_error *err
 
 void kedge_store_retrace(kedge_store *store, const kedge_wire_pull_response *pull)
 {
-    retrace work = {.pull = pull};
-    kedge_status status;
-    do {
+    retrace work = {.pull = pull, .more = true};
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && work.more && !atomic_load(&store->pulls_stopped)) {
         status = kedge_store_take_turn(store, one_turn, &work, NULL);
         if (work.begun) kedge_store_give_way(store);
-    } while (status == KEDGE_OK && work.more);
+    }
     forget(&work);
 }

@@ -7,6 +7,7 @@
 #include "sdk/store/client_only.h"
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/prediction.h"
+#include "sdk/store/pull.h"
 #include "sdk/store/tail.h"
 
 #include "common/assert.h"
@@ -409,8 +410,7 @@ kedge_status kedge_store_rotate(kedge_store *store, const kedge_wire_retire_resp
                                 kedge_change_set *changes, kedge_error *error)
 {
     rotation work = {.response = response, .changes = changes};
-    kedge_changes_are_pulled(changes);
-    return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
+    return kedge_pull_take_turn(store, rotate_work, &work, changes, error);
 }
 
 /* The lmid of the staged state is never more than what the backend had decided when it retired the
@@ -420,8 +420,7 @@ kedge_status kedge_store_rotate_lost(kedge_store *store, const kedge_wire_retire
                                      kedge_change_set *changes, kedge_error *error)
 {
     rotation work = {.lost = true, .response = response, .changes = changes};
-    kedge_changes_are_pulled(changes);
-    return kedge_store_take_telling_turn(store, rotate_work, &work, changes, error);
+    return kedge_pull_take_turn(store, rotate_work, &work, changes, error);
 }
 
 static kedge_status staged_work(kedge_store *store, void *context, kedge_error *error)

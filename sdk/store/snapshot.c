@@ -3,6 +3,7 @@
 #include "sdk/store/client_only.h"
 #include "sdk/store/edit.h"
 #include "sdk/store/prediction.h"
+#include "sdk/store/pull.h"
 
 #include "common/error.h"
 #include "wire/key.h"
@@ -186,10 +187,9 @@ kedge_status kedge_store_stage(kedge_store *store, const kedge_wire_page_respons
                                kedge_error *error)
 {
     stage asked = {page, changes, KEDGE_APPLY_DONE};
-    kedge_changes_are_pulled(changes);
     kedge_status status = kedge_store_check_patch(&page->items, error);
     if (status == KEDGE_OK)
-        status = kedge_store_take_telling_turn(store, stage_work, &asked, changes, error);
+        status = kedge_pull_take_turn(store, stage_work, &asked, changes, error);
     if (status == KEDGE_OK) *result = asked.result;
     return status;
 }

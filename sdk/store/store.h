@@ -115,6 +115,11 @@ typedef struct kedge_store_options {
 kedge_status kedge_store_open(const kedge_store_options *options, kedge_store **store,
                               kedge_error *error);
 void kedge_store_close(kedge_store *store);
+/* The store is to be closed soon. From now on kedge_store_apply, kedge_store_stage,
+ * kedge_store_rotate and kedge_store_rotate_lost return KEDGE_CANCELLED and change nothing; the one
+ * that runs does so, too, unless it has begun the turn that writes. The next opening pulls
+ * again. */
+void kedge_store_stop_pulls(kedge_store *store);
 
 /* The state of both files, as one consistent snapshot. */
 typedef struct kedge_store_position {

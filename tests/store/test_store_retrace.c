@@ -179,6 +179,60 @@ static void test_a_cancel_that_is_refused_runs_nothing(void **state)
     assert_int_equal(runs, 0);
 }
 
+/* ---- a store that is to be closed ---- */
+
+/* In the second turn of the main thread. */
+static bool stop_in_second(void *context)
+{
+    relay *work = context;
+    if (atomic_fetch_add(&work->turns, 1) == 1) kedge_store_stop_pulls(work->store);
+    return false;
+}
+
+static void test_a_store_that_is_to_be_closed_ends_the_run_between_two_turns(void **state)
+{
+    fixture *f = *state;
+    relay work = {.store = f->store};
+    kedge_apply_result result;
+    edit_many(f, PENDING);
+    f->environment.monotonic_ms = still;
+    drop_footprints(f);
+    naive_server_edit(f->server, "add", "{\"id\":\"elsewhere\",\"by\":100}");
+    kedge_store_position before = fixture_position(f);
+    f->store->observer = (kedge_store_observer){.context = &work, .company = stop_in_second};
+    runs = 0;
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_CANCELLED);
+    f->store->observer = (kedge_store_observer){.company = NULL};
+    assert_int_equal(runs, 2 * KEDGE_RETRACE_ROWS);
+    assert_int_equal(atomic_load(&work.turns), 2);
+    kedge_store_position after = fixture_position(f);
+    assert_memory_equal(&after, &before, sizeof after);
+    fixture_check(f);
+    fixture_reopen(f);
+    fixture_pull(f);
+    fixture_expect(f, "elsewhere", "100");
+    fixture_check(f);
+}
+
+static void test_a_store_that_is_to_be_closed_takes_edits_and_no_responses(void **state)
+{
+    fixture *f = *state;
+    kedge_apply_result result;
+    edit_many(f, 10);
+    (void)fixture_push(f);
+    kedge_store_stop_pulls(f->store);
+    fixture_mutate(f, "add", "{\"id\":\"n01\",\"by\":1}");
+    runs = 0;
+    assert_int_equal(fixture_try_pull(f, &result), KEDGE_CANCELLED);
+    assert_int_equal(fixture_try_rotate(f), KEDGE_CANCELLED); /* the server has retired its id */
+    assert_int_equal(runs, 0);
+    assert_int_equal(fixture_position(f).pending, 11);
+    fixture_reopen(f);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).pending, 0);
+    fixture_check(f);
+}
+
 /* ---- as if of another process ---- */
 
 typedef struct meddling {
@@ -283,6 +337,8 @@ int main(void)
         TEST(test_an_edit_that_waits_comes_between_two_turns_before_a_pull),
         TEST(test_an_edit_that_waits_comes_between_two_turns_before_a_cancel),
         TEST(test_a_cancel_that_is_refused_runs_nothing),
+        TEST(test_a_store_that_is_to_be_closed_ends_the_run_between_two_turns),
+        TEST(test_a_store_that_is_to_be_closed_takes_edits_and_no_responses),
         TEST(test_the_prediction_is_right_whatever_another_process_does),
         TEST(test_a_mutator_that_does_otherwise_than_before_makes_all_run_in_the_pull),
         TEST(test_a_mutator_that_refuses_now_makes_all_run_in_the_pull),
