@@ -181,6 +181,24 @@ class ClosingTest extends Case {
     }
 
     @Test
+    void close_ends_the_wait_of_a_loop() throws InterruptedException {
+        Database db = opened(builder("copy").callerDriven(true));
+        Loop loop = db.loop();
+        loop.run();
+        CountDownLatch inside = new CountDownLatch(1);
+        Thread thread = new Thread(() -> {
+            inside.countDown();
+            loop.await(null);
+        });
+        thread.start();
+        await(inside);
+        db.close();
+        thread.join(WAIT_S * 1000L);
+        assertFalse(thread.isAlive());
+        refused(KedgeException.Closed.class, "closed", loop::run);
+    }
+
+    @Test
     void threads_that_use_a_database_while_it_is_closed_are_refused() throws InterruptedException {
         Database db = opened();
         db.mutate("kedge.put", NOTE);

@@ -81,6 +81,38 @@ class MutatorsTest extends Case {
         throw (T) thrown;
     }
 
+    /** An exception without a message, until the test has a failure to tell. */
+    private static final class Untold extends RuntimeException {
+        private static final long serialVersionUID = 1;
+        private boolean isTold;
+
+        @Override
+        public String getMessage() {
+            if (!isTold) {
+                throw new UnsupportedOperationException("no message");
+            }
+            return "told";
+        }
+    }
+
+    @Test
+    void one_whose_exception_cannot_be_told_rejects_its_edit() {
+        Untold thrown = new Untold();
+        Database db = with((tx, args) -> {
+            throw thrown;
+        });
+        KedgeException failure = assertThrows(KedgeException.class, () -> {
+            try {
+                db.mutate("test", "1");
+            } finally {
+                thrown.isTold = true;
+            }
+        });
+        assertEquals("mutator-failed", failure.code());
+        assertEquals(thrown, failure.getCause());
+        assertTrue(failure.sentence().contains(Untold.class.getName()), failure.sentence());
+    }
+
     @Test
     void one_for_which_the_heap_has_no_room_rejects_nothing() {
         Database db = with((tx, args) -> {

@@ -18,6 +18,7 @@ import java.util.concurrent.Semaphore
 import java.util.concurrent.TimeUnit
 import java.util.logging.Level
 import java.util.logging.Logger
+import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.measureTime
@@ -28,6 +29,7 @@ import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.flow.take
 import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
@@ -228,12 +230,51 @@ class KotlinTest {
     @Test
     fun `what is closed is refused`() = runBlocking<Unit> {
         val db = openKedge("${folder.resolve("closed")}") { organization("acme").project("plan") }
-        val job = launch(Dispatchers.Default) { db.changes().collect { } }
-        while (db.java.openCount() < 1) kotlinx.coroutines.yield()
         db.close()
         db.close()
-        assertThrows(KedgeException.Closed::class.java) { runBlocking { db.status() } }
-        assertThrows(KedgeException.Closed::class.java) { runBlocking { db.changes().collect { } } }
-        job.cancelAndJoin()
+        val uses = listOf<suspend () -> Any>(
+            { db.status() }, { db.sync() }, { db.history() }, { db.await(1) },
+            { db.changes().collect { } }, { db.statuses().collect { } },
+        )
+        for (use in uses) {
+            assertThrows(KedgeException.Closed::class.java) { runBlocking { use() } }
+        }
+    }
+
+    @Test
+    fun `what collects ends with the database`() = runBlocking<Unit> {
+        val db = openKedge("${folder.resolve("closed")}") { organization("acme").project("plan") }
+        val flows = listOf(
+            db.changes(), db.statuses(), db.rejections(), db.results("SELECT id FROM notes"),
+        )
+        val jobs = flows.map { flow -> launch(Dispatchers.Default) { flow.collect { } } }
+        while (db.java.openCount() < jobs.size) kotlinx.coroutines.yield()
+        db.close()
+        withTimeout(120.seconds) { jobs.joinAll() }
+        assertTrue(jobs.none { it.isCancelled })
+    }
+
+    @Test
+    fun `a database that is opened for who was cancelled is closed`() = runBlocking<Unit> {
+        val opening = launch(Dispatchers.Default) {
+            openKedge("${folder.resolve("copy")}") {
+                organization("acme").project("plan")
+                this@launch.cancel()
+            }
+        }
+        opening.join()
+        assertTrue(opening.isCancelled)
+        // Which is refused as long as it is open.
+        Kedge.repair("${folder.resolve("copy")}", "${folder.resolve("repaired")}")
+    }
+
+    @Test
+    fun `a timeout may be without end`() = with { db -> // which has no server, and says so
+        assertThrows(KedgeException.NetworkFailed::class.java) {
+            runBlocking { db.sync(Duration.INFINITE) }
+        }
+        assertThrows(KedgeException.NetworkFailed::class.java) {
+            runBlocking { db.history(timeout = Duration.INFINITE) }
+        }
     }
 }

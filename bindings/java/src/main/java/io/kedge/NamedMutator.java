@@ -30,6 +30,15 @@ final class NamedMutator {
         }
     }
 
+    /** What was thrown, as a text. Making it calls the app, which may throw once more. */
+    private static String told(Throwable thrown) {
+        try {
+            return thrown.toString();
+        } catch (Exception | StackOverflowError ignored) {
+            return thrown.getClass().getName();
+        }
+    }
+
     /**
      * A failure of a call on the transaction is passed on. A heap that is full rejects nothing. All
      * else is the mutator's mistake.
@@ -37,7 +46,8 @@ final class NamedMutator {
     private int refuse(Transaction transaction, Throwable thrown, long error) {
         Status status = Status.REJECTED;
         String code = "mutator-failed";
-        String sentence = ("the mutator " + name + " has thrown " + thrown).replace('\0', ' ');
+        String sentence = ("the mutator " + name + " has thrown " + told(thrown))
+                .replace('\0', ' ');
         if (thrown instanceof KedgeException && transaction.hasFailedWith(thrown)) {
             status = ((KedgeException) thrown).status();
             code = ((KedgeException) thrown).code();

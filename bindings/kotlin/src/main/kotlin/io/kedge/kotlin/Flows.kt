@@ -1,5 +1,5 @@
 /* What a database tells, as flows. Each collector has a watch of its own, which begins on its
-   thread and ends with it. */
+   thread and ends with it. A flow ends with its database, too. */
 package io.kedge.kotlin
 
 import io.kedge.Change
@@ -28,8 +28,13 @@ private const val REJECTIONS_MAX = 10_000
 
 /** A flow of what a watch tells: the watch begins and ends with the collector. */
 private fun <T> KedgeDatabase.told(start: ProducerScope<T>.() -> Watch): Flow<T> = callbackFlow {
-    val watch = start()
-    awaitClose { watch.close() }
+    val forget = whenClosed { close() } // before the watch begins, which may be closed at once
+    try {
+        val watch = start()
+        awaitClose { watch.close() }
+    } finally {
+        forget()
+    }
 }
 
 /** Commits that wait for a slow collector. Too many become one empty list. */
@@ -54,13 +59,12 @@ private class Commits {
  * again. A collector that is more than 64 commits behind gets one, too.
  */
 public fun KedgeDatabase.changes(collection: String? = null): Flow<List<Change>> {
-    val news = callbackFlow {
+    val news = told<Commits> {
         val commits = Commits()
-        val watch = java.watch(collection) {
+        java.watch(collection) {
             commits.add(it)
             trySend(commits)
         }
-        awaitClose { watch.close() }
     }
     return flow {
         news.conflate().collect { commits -> commits.take().forEach { emit(it) } }

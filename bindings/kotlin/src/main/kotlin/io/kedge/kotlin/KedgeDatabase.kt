@@ -14,6 +14,7 @@ import io.kedge.Stats
 import io.kedge.SyncStatus
 import io.kedge.UndoResult
 import io.kedge.UndoState
+import java.util.concurrent.ConcurrentHashMap
 import kotlin.coroutines.ContinuationInterceptor
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
@@ -23,9 +24,9 @@ import kotlin.time.toJavaDuration
 import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.async
-import kotlinx.coroutines.cancel
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.flow.Flow
@@ -64,9 +65,18 @@ public suspend fun openKedge(
     dispatcher: CoroutineDispatcher = Dispatchers.IO,
     options: DatabaseBuilder.() -> Unit,
 ): KedgeDatabase {
-    val opened = withContext(dispatcher) { Database.builder(path).apply(options).open() }
-    return KedgeDatabase(opened, dispatcher)
+    var opened: Database? = null
+    try {
+        withContext(dispatcher) { opened = Database.builder(path).apply(options).open() }
+    } catch (failure: Throwable) { // of a caller who was cancelled meanwhile
+        withContext(NonCancellable + dispatcher) { opened?.close() }
+        throw failure
+    }
+    return KedgeDatabase(checkNotNull(opened), dispatcher)
 }
+
+/** A timeout as Java takes it: null for one without end. */
+private fun Duration.orNull() = if (isInfinite()) null else toJavaDuration()
 
 /**
  * An open database. Its functions suspend: the work is done on [dispatcher], by [java], which is
@@ -77,12 +87,23 @@ public class KedgeDatabase(
     public val java: Database,
     public val dispatcher: CoroutineDispatcher = Dispatchers.IO,
 ) : AutoCloseable {
+    // It is never cancelled: who calls a closed database gets its failure, and is not cancelled.
     private val scope = CoroutineScope(SupervisorJob() + dispatcher)
+    private val atClose = ConcurrentHashMap.newKeySet<() -> Unit>()
 
-    /** Closes the database, and waits for its calls. Not in a function that Kedge calls. */
+    /**
+     * Closes the database, and waits for its calls; its flows end. Not in a function that Kedge
+     * calls.
+     */
     override fun close() {
         java.close()
-        scope.cancel()
+        atClose.forEach { it() }
+    }
+
+    /** Calls [end] when the database is closed, until the function is called that this returns. */
+    internal fun whenClosed(end: () -> Unit): () -> Unit {
+        atClose.add(end)
+        return { atClose.remove(end) }
     }
 
     /**
@@ -253,7 +274,7 @@ public class KedgeDatabase(
 
     /** Pushes what is pending, and pulls. A cancelled caller ends at once, and the sync goes on. */
     public suspend fun sync(timeout: Duration = 30.seconds): Unit =
-        waiting { sync(timeout.toJavaDuration()) }
+        waiting { sync(timeout.orNull()) }
 
     /** Waits until an edit is decided and pulled. It can be cancelled. */
     public suspend fun await(sequence: Long, timeout: Duration = 30.seconds): Outcome {
@@ -290,7 +311,7 @@ public class KedgeDatabase(
         before: Long = 0,
         limit: Int = 100,
         timeout: Duration = 30.seconds,
-    ): String = waiting { history(before, limit, timeout.toJavaDuration()) }
+    ): String = waiting { history(before, limit, timeout.orNull()) }
 
     private companion object {
         /** How long one wait in C lasts: a cancelled coroutine waits for its end. */

@@ -10,7 +10,8 @@ import kotlinx.serialization.json.Json
 
 /**
  * How values are written and read. Members that a class does not have are ignored: an item that is
- * read as the class and written again has lost them.
+ * read as the class and written again has lost them. Members that have their default value are not
+ * written, unless they have the annotation EncodeDefault.
  */
 public val kedgeJson: Json = Json { ignoreUnknownKeys = true }
 
