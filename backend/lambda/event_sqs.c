@@ -9,7 +9,8 @@
 
 typedef struct sqs_batch {
     const kedge_lambda *lambda;
-    int64_t end_ms; /* of the invocation, by the monotonic clock; INT64_MAX: not known */
+    int64_t begin_ms; /* of the invocation, by the monotonic clock */
+    int64_t end_ms;   /* likewise; INT64_MAX: not known */
     kedge_event_messages messages;
 } sqs_batch;
 
@@ -24,10 +25,13 @@ static int64_t end_of(const kedge_lambda *lambda, int64_t deadline_ms)
            environment->now_ms(environment->context);
 }
 
-/* What this thread begins must end so long before the invocation does. */
+/* What this thread begins must end so long before the invocation does; of a short one, in its first
+ * half. */
 static void limit(const sqs_batch *batch, int64_t margin_ms, kedge_deadline *deadline)
 {
     if (batch->end_ms == INT64_MAX) return;
+    int64_t half_ms = (batch->end_ms - batch->begin_ms) / 2;
+    if (margin_ms > half_ms) margin_ms = half_ms;
     *deadline = (kedge_deadline){.environment = batch->lambda->environment,
                                  .end_ms = batch->end_ms - margin_ms,
                                  .turn_ms = INT64_MAX};
@@ -138,7 +142,10 @@ static void log_batch(const sqs_batch *batch, const kedge_cost *before)
 kedge_status kedge_event_sqs(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,
                              kedge_buffer *out, kedge_error *error)
 {
-    sqs_batch batch = {.lambda = lambda, .end_ms = end_of(lambda, deadline_ms)};
+    const kedge_environment *environment = lambda->environment;
+    sqs_batch batch = {.lambda = lambda,
+                       .begin_ms = environment->monotonic_ms(environment->context),
+                       .end_ms = end_of(lambda, deadline_ms)};
     kedge_cost before = kedge_meter_of_thread();
     kedge_status status =
         kedge_event_messages_read(lambda->environment->allocator, event, &batch.messages, error);

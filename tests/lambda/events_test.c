@@ -192,13 +192,24 @@ static void a_group_that_has_no_time_left_is_not_begun(void **state)
     (void)state;
     int64_t now_ms = world.environment.now_ms(world.environment.context);
     kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
-    assert_int_equal(handle(KEDGE_BYTES(batch_event), now_ms + KEDGE_EVENT_SQS_MARGIN_MS, &out),
-                     KEDGE_OK);
+    assert_int_equal(handle(KEDGE_BYTES(batch_event), now_ms, &out), KEDGE_OK);
     assert_string_equal(out.data, "{\"batchItemFailures\":[{\"itemIdentifier\":\"m1\"},"
                                   "{\"itemIdentifier\":\"m2\"}]}");
     kedge_buffer_free(&out);
     api_pull(world.api, "g", "null");
     assert_int_equal(api_number(world.api, "cookie.order"), 0);
+}
+
+/* A function's timeout may be as short as the time that is kept for the commit. */
+static void a_short_invocation_decides_in_its_first_half(void **state)
+{
+    (void)state;
+    int64_t now_ms = world.environment.now_ms(world.environment.context);
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(handle(KEDGE_BYTES(batch_event), now_ms + KEDGE_EVENT_SQS_MARGIN_MS, &out),
+                     KEDGE_OK);
+    assert_string_equal(out.data, "{\"batchItemFailures\":[{\"itemIdentifier\":\"m2\"}]}");
+    kedge_buffer_free(&out);
 }
 
 /* ---- time that passes ---- */
@@ -332,6 +343,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_push_that_has_no_time_left_is_not_begun, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_decided_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_group_that_has_no_time_left_is_not_begun, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_short_invocation_decides_in_its_first_half, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(
             a_push_that_takes_longer_than_an_invocation_is_decided_by_several, setup, teardown),
