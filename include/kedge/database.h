@@ -131,9 +131,11 @@ KEDGE_API kedge_status kedge_open(const kedge_options *options, kedge_db **db,
 
 /* Closes a database: cancels its requests, waits for running callbacks, ends the worker thread and
  * frees `db`. Pending edits stay on disk for the next open. Every document, scan, query, list and
- * watch of the database must be freed before. No other call may run when it begins, or begin after
- * it, so end the threads that read and edit first. Only kedge_sync, kedge_wait and kedge_history
- * may be running: it ends them with KEDGE_CANCELLED. NULL is allowed. Returns
+ * watch of the database must be freed before. It waits for the calls that other threads have begun,
+ * and ends kedge_sync, kedge_wait and kedge_history with KEDGE_CANCELLED. A call that begins
+ * meanwhile returns KEDGE_CANCELLED ("closing"), except in a callback. No call may begin once it
+ * has returned: the pointer is then invalid. So end the threads that read and edit first. A mutator
+ * must not call it: it would wait for the edit that runs the mutator. NULL is allowed. Returns
  * KEDGE_INVALID_ARGUMENT, and closes nothing, in a callback of the database, which would wait for
  * itself: close on a thread of the app. It cannot fail otherwise. */
 KEDGE_API kedge_status kedge_close(kedge_db *KEDGE_NULLABLE db);

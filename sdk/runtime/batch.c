@@ -24,7 +24,7 @@ static void empty(kedge_batch *batch)
 
 kedge_status kedge_batch_begin(kedge_db *db, kedge_batch **batch, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (batch == NULL) return kedge_fail_null("batch", error);
     const kedge_allocator *allocator = db->environment.allocator;
     kedge_batch *made = kedge_allocate(allocator, sizeof *made);

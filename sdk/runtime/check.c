@@ -9,6 +9,36 @@ kedge_status kedge_fail_null(const char *name, kedge_error *error)
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "argument-null", "%s must not be NULL", name);
 }
 
+bool kedge_calls_back_here(kedge_db *db)
+{
+    pthread_mutex_lock(&db->lock);
+    bool worker = db->shared.worker_runs && pthread_equal(db->shared.worker, pthread_self());
+    pthread_mutex_unlock(&db->lock);
+    return worker || kedge_callbacks_run_here(&db->callbacks);
+}
+
+kedge_status kedge_call_begin(kedge_db *db, kedge_error *error)
+{
+    if (db == NULL) return kedge_fail_null("db", error);
+    pthread_mutex_lock(&db->lock);
+    bool closing = db->shared.closing;
+    db->shared.calls++;
+    pthread_mutex_unlock(&db->lock);
+    if (!closing || kedge_calls_back_here(db)) return KEDGE_OK;
+    kedge_call_end(&db);
+    return kedge_fail(error, KEDGE_CANCELLED, "closing", "the database is being closed");
+}
+
+/* `db` may be freed as soon as the lock is. */
+void kedge_call_end(kedge_db *const *called)
+{
+    kedge_db *db = *called;
+    pthread_mutex_lock(&db->lock);
+    db->shared.calls--;
+    if (db->shared.closing) pthread_cond_broadcast(&db->moved);
+    pthread_mutex_unlock(&db->lock);
+}
+
 kedge_status kedge_check_collection(const char *collection, kedge_error *error)
 {
     if (collection == NULL) return kedge_fail_null("collection", error);

@@ -7,6 +7,19 @@
 /* KEDGE_INVALID_ARGUMENT "argument-null": the parameter `name` must not be NULL. */
 kedge_status kedge_fail_null(const char *name, kedge_error *error);
 
+/* Whether this thread is in a callback of the database. */
+bool kedge_calls_back_here(kedge_db *db);
+
+/* Begins a function of the API: "argument-null" when `db` is NULL, and KEDGE_CANCELLED "closing"
+ * when the database is being closed. kedge_close waits until it has ended, at the end of the block.
+ * In a callback it is never refused, since kedge_close waits for callbacks first. */
+#define KEDGE_CALL(db, error)                                                                      \
+    kedge_status begun = kedge_call_begin(db, error);                                              \
+    if (begun != KEDGE_OK) return begun;                                                           \
+    kedge_db *const called __attribute__((cleanup(kedge_call_end), unused)) = db
+kedge_status kedge_call_begin(kedge_db *db, kedge_error *error);
+void kedge_call_end(kedge_db *const *called);
+
 /* The name of a collection and an item's id. `id` may be NULL when `id_size` is 0. */
 kedge_status kedge_check_collection(const char *collection, kedge_error *error);
 kedge_status kedge_check_key(const char *collection, const char *id, size_t id_size,

@@ -286,24 +286,15 @@ kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_ph
     return KEDGE_OK;
 }
 
-static bool runs_a_callback(kedge_db *db)
-{
-    pthread_mutex_lock(&db->lock);
-    bool worker = db->shared.worker_runs && pthread_equal(db->shared.worker, pthread_self());
-    pthread_mutex_unlock(&db->lock);
-    return worker || kedge_callbacks_run_here(&db->callbacks);
-}
-
 kedge_status kedge_close(kedge_db *db)
 {
     if (db == NULL) return KEDGE_OK;
-    if (runs_a_callback(db)) return KEDGE_INVALID_ARGUMENT;
+    if (kedge_calls_back_here(db)) return KEDGE_INVALID_ARGUMENT;
     void *userdata = db->userdata;
     void (*userdata_free)(void *) = db->userdata_free;
     kedge_worker_stop(db);
     if (db->caller_driven) kedge_loop_end(db);
     kedge_worker_join(db);
-    kedge_callbacks_wait(&db->callbacks);
     free_db(db);
     if (userdata_free != NULL) userdata_free(userdata);
     return KEDGE_OK;

@@ -23,7 +23,7 @@ kedge_status kedge_mutate(kedge_db *db, const char *name, const char *args, size
                           int64_t *sequence, kedge_error *error)
 {
     int64_t given = 0;
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (name == NULL) return kedge_fail_null("name", error);
     if (args == NULL) return kedge_fail_null("args", error);
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
@@ -40,7 +40,7 @@ kedge_status kedge_mutate(kedge_db *db, const char *name, const char *args, size
 
 kedge_status kedge_cancel(kedge_db *db, int64_t sequence, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
     kedge_status status = kedge_store_cancel(db->store, sequence, &changes, error);
     if (status == KEDGE_OK) kedge_db_committed(db);

@@ -39,6 +39,7 @@ typedef struct kedge_shared {
     pthread_t worker;    /* the worker thread, once it runs */
     bool worker_runs;
     size_t waiting; /* threads inside kedge_sync, kedge_wait and kedge_history */
+    size_t calls;   /* of the app that run, those of one thread inside each other included */
 } kedge_shared;
 
 /* What the app and other processes wait for, on the worker's side; worker_sync.c alone changes it.

@@ -10,7 +10,7 @@ kedge_status kedge_index(kedge_db *db, const char *name, const char *collection,
     kedge_bytes copied[KEDGE_LIMIT_INDEX_PATHS];
     /* The store refuses more before it reads any. */
     size_t count = path_count <= KEDGE_LIMIT_INDEX_PATHS ? path_count : 0;
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (name == NULL) return kedge_fail_null("name", error);
     if (collection == NULL) return kedge_fail_null("collection", error);
     if (paths == NULL && path_count > 0) return kedge_fail_null("paths", error);
@@ -24,14 +24,14 @@ kedge_status kedge_index(kedge_db *db, const char *name, const char *collection,
 
 kedge_status kedge_index_drop(kedge_db *db, const char *name, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (name == NULL) return kedge_fail_null("name", error);
     return kedge_store_index_drop(db->store, kedge_bytes_of(name), error);
 }
 
 kedge_status kedge_index_list_open(kedge_db *db, kedge_index_list **list, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (list == NULL) return kedge_fail_null("list", error);
     return kedge_store_index_list_open(db->store, list, error);
 }

@@ -100,7 +100,7 @@ void kedge_loop_end(kedge_db *db)
 kedge_status kedge_loop_run(kedge_db *db, int32_t *wait_ms, kedge_error *error)
 {
     int64_t until_due_ms = 0;
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (!db->caller_driven) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "not-caller-driven",
                           "the database has a worker thread: open it with the option "

@@ -61,7 +61,7 @@ static kedge_status read_document(kedge_db *db, kedge_bytes collection, kedge_by
 kedge_status kedge_get(kedge_db *db, const char *collection, const char *id, size_t id_size,
                        kedge_document **document, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (document == NULL) return kedge_fail_null("document", error);
     kedge_status status = kedge_check_key(collection, id, id_size, error);
     if (status != KEDGE_OK) return status;
@@ -71,7 +71,7 @@ kedge_status kedge_get(kedge_db *db, const char *collection, const char *id, siz
 
 kedge_status kedge_get_project(kedge_db *db, kedge_document **document, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (document == NULL) return kedge_fail_null("document", error);
     return read_document(db, KEDGE_BYTES(""), KEDGE_BYTES(""), document, error);
 }

@@ -6,7 +6,7 @@ kedge_status kedge_query_open(kedge_db *db, const char *sql, size_t sql_size,
                               const char *parameters, size_t parameters_size, kedge_query **query,
                               kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (sql == NULL) return kedge_fail_null("sql", error);
     if (query == NULL) return kedge_fail_null("query", error);
     if (parameters == NULL && parameters_size > 0) return kedge_fail_null("parameters", error);

@@ -31,7 +31,7 @@ kedge_status kedge_scan_open(kedge_db *db, const char *collection,
                              kedge_error *error)
 {
     kedge_scan_options own = KEDGE_SCAN_OPTIONS_INIT;
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (scan == NULL) return kedge_fail_null("scan", error);
     kedge_status status = kedge_check_collection(collection, error);
     if (status == KEDGE_OK && options != NULL) {

@@ -21,7 +21,7 @@ kedge_status kedge_get_stats(kedge_db *db, kedge_stats *stats, kedge_error *erro
 {
     static const kedge_struct_kind kind = {.initialiser = "KEDGE_STATS_INIT",
                                            .size = sizeof(kedge_stats)};
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (stats == NULL) return kedge_fail_null("stats", error);
     kedge_status status = kedge_struct_check(kind, stats, error);
     if (status != KEDGE_OK) return status;

@@ -23,9 +23,8 @@ kedge_status kedge_get_sync_status(kedge_db *db, kedge_sync_status *status, kedg
     kedge_error refusal;
     static const kedge_struct_kind kind = {.initialiser = "KEDGE_SYNC_STATUS_INIT",
                                            .size = sizeof(kedge_sync_status)};
-    if (db == NULL || status == NULL) {
-        return kedge_fail_null(db == NULL ? "db" : "status", error);
-    }
+    KEDGE_CALL(db, error);
+    if (status == NULL) return kedge_fail_null("status", error);
     kedge_status result = kedge_struct_check(kind, status, error);
     if (result != KEDGE_OK) return result;
     result = kedge_store_position_get(db->store, &position, &refusal);
@@ -48,7 +47,7 @@ kedge_status kedge_get_sync_status(kedge_db *db, kedge_sync_status *status, kedg
 
 kedge_status kedge_set_online(kedge_db *db, bool online, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     pthread_mutex_lock(&db->lock);
     db->shared.online = online;
     db->shared.retry = online;

@@ -38,9 +38,8 @@ static void wait_until_over(kedge_db *db, kedge_history_call *call, int32_t time
 kedge_status kedge_history(kedge_db *db, int64_t before, int32_t limit, int32_t timeout_ms,
                            kedge_document **versions, kedge_error *error)
 {
-    if (db == NULL || versions == NULL) {
-        return kedge_fail_null(db == NULL ? "db" : "versions", error);
-    }
+    KEDGE_CALL(db, error);
+    if (versions == NULL) return kedge_fail_null("versions", error);
     if (before < 0 || limit < 1 || limit > LIMIT_MAX) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "history-range",
                           "before is %" PRId64 " and limit %" PRId32

@@ -6,14 +6,14 @@
 
 kedge_status kedge_pending_open(kedge_db *db, kedge_mutation_list **list, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (list == NULL) return kedge_fail_null("list", error);
     return kedge_store_pending_open(db->store, list, error);
 }
 
 kedge_status kedge_rejected_open(kedge_db *db, kedge_mutation_list **list, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (list == NULL) return kedge_fail_null("list", error);
     return kedge_store_rejected_open(db->store, list, error);
 }
@@ -48,7 +48,7 @@ static void touch_inbox(kedge_db *db)
 
 kedge_status kedge_rejected_dismiss(kedge_db *db, int64_t sequence, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     kedge_status status = kedge_store_dismiss(db->store, sequence, error);
     if (status == KEDGE_OK) touch_inbox(db);
     return status;
@@ -58,7 +58,7 @@ kedge_status kedge_rejected_dismiss_through(kedge_db *db, int64_t sequence, size
                                             kedge_error *error)
 {
     size_t count = 0;
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     kedge_status status = kedge_store_dismiss_through(db->store, sequence, &count, error);
     if (count > 0) touch_inbox(db);
     if (status == KEDGE_OK && dismissed != NULL) *dismissed = count;
@@ -69,7 +69,7 @@ kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence, int64_t *ne
                                      kedge_error *error)
 {
     int64_t given = 0;
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
     kedge_status status = kedge_store_resubmit(db->store, sequence, &given, &changes, error);
     if (status == KEDGE_OK) {

@@ -27,7 +27,6 @@ kedge_wait_deadline kedge_wait_begin(kedge_db *db, int32_t timeout_ms)
 void kedge_wait_end(kedge_db *db)
 {
     db->shared.waiting--;
-    if (db->shared.closing) pthread_cond_broadcast(&db->moved);
 }
 
 /* How long it is until then; INT64_MAX: for ever. */
@@ -96,7 +95,7 @@ kedge_status kedge_wait_for_news(kedge_db *db, const kedge_wait_deadline *deadli
 kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (kedge_store_is_refused(db->store, NULL, error)) return KEDGE_CORRUPT;
     pthread_mutex_lock(&db->lock);
     kedge_wait_deadline deadline = kedge_wait_begin(db, timeout_ms);
@@ -126,7 +125,7 @@ kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms, kedg
 {
     kedge_outcome found = KEDGE_OUTCOME_PENDING;
     kedge_status status;
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     pthread_mutex_lock(&db->lock);
     kedge_wait_deadline deadline = kedge_wait_begin(db, timeout_ms);
     for (;;) {

@@ -172,7 +172,7 @@ kedge_status kedge_watch_sync_status(kedge_db *db, kedge_sync_status_function ca
                                      void *userdata, void (*userdata_free)(void *),
                                      kedge_sync_watch **watch, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (callback == NULL) return kedge_fail_null("callback", error);
     if (watch == NULL) return kedge_fail_null("watch", error);
     kedge_sync_watch kind = {.due = {.userdata = userdata, .userdata_free = userdata_free},
@@ -184,7 +184,7 @@ kedge_status kedge_watch_rejected(kedge_db *db, kedge_rejected_function callback
                                   void (*userdata_free)(void *), kedge_sync_watch **watch,
                                   kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (callback == NULL) return kedge_fail_null("callback", error);
     if (watch == NULL) return kedge_fail_null("watch", error);
     kedge_sync_watch kind = {.due = {.userdata = userdata, .userdata_free = userdata_free},

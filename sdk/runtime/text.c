@@ -81,7 +81,7 @@ static kedge_status edit(kedge_db *db, const char *collection, kedge_bytes id, c
 static kedge_status check_arguments(kedge_db *db, const char *collection, kedge_bytes id,
                                     const char *path, const char *text, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (path == NULL) return kedge_fail_null("path", error);
     if (text == NULL) return kedge_fail_null("text", error);
     kedge_status status = kedge_check_key(collection, id.data, id.size, error);

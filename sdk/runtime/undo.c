@@ -11,7 +11,7 @@
 
 kedge_status kedge_undo_begin(kedge_db *db, const char *label, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     kedge_bytes text = kedge_bytes_of(label == NULL ? "" : label);
     if (text.size >= KEDGE_UNDO_LABEL_SIZE || !kedge_bytes_are_utf8(text))
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "label-invalid",
@@ -21,7 +21,7 @@ kedge_status kedge_undo_begin(kedge_db *db, const char *label, kedge_error *erro
 
 kedge_status kedge_undo_end(kedge_db *db, kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     return kedge_store_undo_end(db->store, error);
 }
 
@@ -30,7 +30,7 @@ static kedge_status take_back(kedge_db *db, bool redo, kedge_undo_result *result
 {
     static const kedge_struct_kind kind = {"KEDGE_UNDO_RESULT_INIT", 0, sizeof(kedge_undo_result)};
     kedge_undo_result own = KEDGE_UNDO_RESULT_INIT;
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     kedge_status status = result == NULL ? KEDGE_OK : kedge_struct_check(kind, result, error);
     if (status != KEDGE_OK) return status;
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
@@ -58,7 +58,7 @@ kedge_status kedge_get_undo_state(kedge_db *db, kedge_undo_state *state, kedge_e
 {
     static const kedge_struct_kind kind = {"KEDGE_UNDO_STATE_INIT", 0, sizeof(kedge_undo_state)};
     kedge_undo_state own = KEDGE_UNDO_STATE_INIT;
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (state == NULL) return kedge_fail_null("state", error);
     kedge_status status = kedge_struct_check(kind, state, error);
     if (status != KEDGE_OK) return status;

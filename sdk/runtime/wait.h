@@ -11,7 +11,8 @@ typedef struct kedge_wait_deadline {
     struct timespec at; /* CLOCK_MONOTONIC */
 } kedge_wait_deadline;
 
-/* Between these two kedge_close waits for this thread. `timeout_ms` below 0: for ever. */
+/* Between these two the thread is told when another one leaves the loop. `timeout_ms` below 0: for
+ * ever. */
 kedge_wait_deadline kedge_wait_begin(kedge_db *db, int32_t timeout_ms);
 void kedge_wait_end(kedge_db *db);
 

@@ -6,7 +6,7 @@ kedge_status kedge_watch(kedge_db *db, const char *collection, kedge_watch_funct
                          void *userdata, void (*userdata_free)(void *), kedge_watch_token **token,
                          kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (callback == NULL) return kedge_fail_null("callback", error);
     if (token == NULL) return kedge_fail_null("token", error);
     if (collection != NULL && collection[0] != '\0') {

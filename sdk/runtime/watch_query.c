@@ -188,7 +188,7 @@ kedge_status kedge_watch_query(kedge_db *db, const char *sql, size_t sql_size,
                                void (*userdata_free)(void *), kedge_query_watch **watch,
                                kedge_error *error)
 {
-    if (db == NULL) return kedge_fail_null("db", error);
+    KEDGE_CALL(db, error);
     if (sql == NULL) return kedge_fail_null("sql", error);
     if (parameters == NULL && parameters_size > 0) return kedge_fail_null("parameters", error);
     if (callback == NULL) return kedge_fail_null("callback", error);

@@ -428,9 +428,11 @@ void kedge_worker_join(kedge_db *db)
 {
     if (db->thread_runs) pthread_join(db->thread, NULL);
     db->thread_runs = false;
+    kedge_callbacks_wait(&db->callbacks);
     pthread_mutex_lock(&db->lock);
-    while (db->shared.waiting > 0) {
+    while (db->shared.calls > 0) {
         pthread_cond_wait(&db->moved, &db->lock);
     }
     pthread_mutex_unlock(&db->lock);
+    tell_last_edits(db); /* of these calls and callbacks */
 }

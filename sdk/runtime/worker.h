@@ -12,8 +12,8 @@ kedge_driver_host kedge_worker_host(kedge_db *db);
 /* Starts the worker; in its thread all signals are blocked. */
 kedge_status kedge_worker_start(kedge_db *db, kedge_error *error);
 /* End the worker. kedge_worker_stop ends the rounds, and ends waiting threads with KEDGE_CANCELLED;
- * kedge_worker_join waits until the worker thread and the waiting threads have left. Between the
- * two, kedge_worker_end is called where there is no worker thread. */
+ * kedge_worker_join waits until the worker thread, the callbacks and the calls of other threads
+ * have left. Between the two, kedge_worker_end is called where there is no worker thread. */
 void kedge_worker_stop(kedge_db *db);
 void kedge_worker_join(kedge_db *db);
 
