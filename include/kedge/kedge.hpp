@@ -6,6 +6,7 @@
 
 #include <kedge/result.hpp>
 
+#include <atomic>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -327,9 +328,10 @@ class context
     static void on_dispatch(void *userdata, void (*work)(void *), void *argument)
     {
         const auto *self = static_cast<context *>(userdata);
-        const auto done = std::make_shared<bool>(false);
+        /* Atomic: a dispatcher may throw after it has handed the work to a thread. */
+        const auto done = std::make_shared<std::atomic<bool>>(false);
         const auto once = [=] {
-            if (!std::exchange(*done, true)) work(argument);
+            if (!done->exchange(true)) work(argument);
         };
         bool taken = false;
         self->guard("dispatch-failed", [&] {

@@ -5,10 +5,12 @@
  * usage: edges FOLDER */
 #include <kedge/cjson.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <iostream>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 
 namespace
 {
@@ -248,6 +250,32 @@ void ends_in_its_callback(const std::string &path)
     logged.wait(prefix + "stopped");
 }
 
+/* A dispatcher that throws when another thread has the work already: it runs once. */
+void dispatches_twice(const std::string &path)
+{
+    box told;
+    std::atomic<int> changed = 0;
+    std::vector<std::thread> threads;
+    auto options = options_of(path);
+    options.dispatch = [&](const std::function<void()> &work) {
+        threads.emplace_back(work);
+        throw std::runtime_error("too late");
+    };
+    auto db = kedge::database::open(std::move(options)).or_throw();
+    auto watch = db.watch({}, [&](const kedge::changes &) {
+                       told.put(std::to_string(++changed));
+                   }).or_throw();
+    for (int i = 1; i <= 50; i++) {
+        const std::string n = std::to_string(i);
+        db.mutate("kedge.put", R"({"collection":"notes","id":"1","value":)" + n + "}").or_throw();
+        told.wait(n);
+    }
+    watch.close();
+    db.close().or_throw(); /* nothing is dispatched any more */
+    for (std::thread &each : threads)
+        each.join();
+}
+
 /* A function that gives no token, and a dispatcher that throws: the work runs all the same. */
 void gives_no_token(const std::string &path, std::function<std::optional<std::string>()> token,
                     const std::string &why)
@@ -285,6 +313,7 @@ int main(int count, char **arguments)
     mutators(folder + "/mutators");
     callbacks(folder + "/callbacks");
     ends_in_its_callback(folder + "/ends");
+    dispatches_twice(folder + "/twice");
     functions(folder + "/functions");
     check(kedge::library_version() == KEDGE_VERSION_STRING, "the version");
     std::cout << "ok\n";
