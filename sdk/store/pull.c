@@ -4,10 +4,11 @@
  *   retired, or outcomes about other mutations than ours: this client id is not ours alone: rotate
  *   a snapshot           its pages are staged
  *   a delta that starts elsewhere: pull again
- *   else                 the three steps, each of which may be repeated after a crash:
+ *   else                 three commits, in this order; each may be repeated after a crash:
  *     (1) outbox: rejections go into the inbox, once a mutation
  *     (2) cache: canonical state, prediction, version, lmid in one transaction, durable
  *     (3) outbox: what the cache covers is deleted, the applied ones go to the tail
+ *   (1) and (2) are both written before the first of them is committed.
  *
  * A mutation is covered only by an outcome that carries its digest. An lmid that covers a mutation
  * of ours without an outcome for it is a fault of the server: KEDGE_PROTOCOL, and nothing is
@@ -198,30 +199,38 @@ kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *st
                                         const kedge_wire_outcomes *outcomes,
                                         const kedge_origins *origins, kedge_error *error)
 {
-    kedge_outbox_meta next = state->outbox;
     bool noted = false;
     int64_t lowest = 0;
+    kedge_outbox_meta *next = &state->outbox;
     kedge_status status = find_noted(store, &noted, error);
     if (status == KEDGE_OK && outcomes->count > 0)
-        status = kedge_outbox_lowest(&store->outbox, &next, &state->cache, &lowest, error);
+        status = kedge_outbox_lowest(&store->outbox, next, &state->cache, &lowest, error);
     if (status != KEDGE_OK) return status;
     bool again = outcomes->count > 0 && outcomes->rows[0].id < lowest;
     if (!noted && !again && !any_rejected(outcomes) && !(origins && origins->any_rejected))
         return KEDGE_OK;
-    next.revision++;
+    next->revision++;
     status = kedge_store_db_begin(&store->outbox, error);
     if (status == KEDGE_OK) status = note_outcomes(store, state, outcomes, origins != NULL, error);
     if (status == KEDGE_OK && again)
-        status = kedge_outbox_decide_again(store, &next, outcomes, lowest, error);
+        status = kedge_outbox_decide_again(store, next, outcomes, lowest, error);
     if (status == KEDGE_OK) status = insert_origins(store, origins, error);
-    if (status == KEDGE_OK) status = kedge_outbox_count_rejected(&store->outbox, &next, error);
-    if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, &next, error);
-    if (status == KEDGE_OK) status = kedge_wal_commit(&store->outbox, error);
-    if (status == KEDGE_OK)
-        state->outbox = next;
-    else
-        kedge_store_db_rollback(&store->outbox);
-    return status;
+    if (status == KEDGE_OK) status = kedge_outbox_count_rejected(&store->outbox, next, error);
+    return status == KEDGE_OK ? kedge_outbox_meta_write(&store->outbox, next, error) : status;
+}
+
+/* Between the two commits the files do not agree, and whoever asks for the position waits: so all
+ * else that takes time comes before. */
+kedge_status kedge_pull_commit(kedge_store *store, kedge_error *error)
+{
+    kedge_status status = kedge_wal_prepare(&store->cache, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_phase(store, "pull-before-inbox");
+    if (kedge_store_db_in_transaction(&store->outbox))
+        status = kedge_wal_commit(&store->outbox, error);
+    if (status != KEDGE_OK) return status;
+    kedge_store_phase(store, "pull-before-cache");
+    return kedge_store_db_commit(&store->cache, error);
 }
 
 void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox)
@@ -339,13 +348,10 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
     kedge_cache_meta next = state->cache;
     KEDGE_ASSERT(response->version >= state->cache.version && response->lmid >= state->cache.lmid);
     KEDGE_ASSERT(response->lmid <= state->outbox.highest_id);
-    kedge_store_phase(store, "pull-before-inbox");
     const kedge_origins *origins = asked->entries.store ? &asked->entries.origins : NULL;
-    kedge_status status =
-        kedge_pull_keep_rejections(store, state, &response->outcomes, origins, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_phase(store, "pull-before-cache");
-    status = kedge_pull_begin_durable(store, error);
+    kedge_status status = kedge_pull_begin_durable(store, error);
+    if (status == KEDGE_OK)
+        status = kedge_pull_keep_rejections(store, state, &response->outcomes, origins, error);
     next.version = response->version;
     next.lmid = response->lmid;
     next.resyncing = false;
@@ -357,7 +363,7 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
                                           &next, changes, error);
     if (status == KEDGE_OK)
         status = kedge_change_log_write(store, changes, KEDGE_CHANGED_BY_PULL, error);
-    if (status == KEDGE_OK) status = kedge_wal_commit(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_pull_commit(store, error);
     if (status == KEDGE_OK) kedge_store_stamp_footprints(store, &next);
     kedge_pull_end_durable(store);
     if (status != KEDGE_OK) {

@@ -37,11 +37,14 @@ kedge_status kedge_store_check_patch(const kedge_wire_patch *patch, kedge_error 
 /* Returns the outcome with the row's id and digest, or NULL. */
 const kedge_wire_outcome *kedge_pull_outcome_of(const kedge_wire_outcomes *outcomes,
                                                 const kedge_pending *row);
-/* Also raises the revision in `state`, so that a cache written after it shows when the outbox has
+/* Step 1 without its commit: begins a transaction of the outbox when there is something to note.
+ * Also raises the revision in `state`, so that a cache written after it shows when the outbox has
  * lost the rejections. `origins` may be NULL. */
 kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *state,
                                         const kedge_wire_outcomes *outcomes,
                                         const kedge_origins *origins, kedge_error *error);
+/* Commits step 1, if it has begun a transaction, and then step 2. */
+kedge_status kedge_pull_commit(kedge_store *store, kedge_error *error);
 /* Notes that the backend knows the outbox's lineage. After a failure the next pull asks again. */
 void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox);
 /* A turn of pulls, unless these are stopped. */

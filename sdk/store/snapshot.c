@@ -99,10 +99,10 @@ static kedge_status keep_page(kedge_store *store, stage *asked, const kedge_stag
     return status;
 }
 
-/* In one durable transaction: stores the last page, and replaces the canonical state by the staged
- * one. */
-static kedge_status swap_in(kedge_store *store, stage *asked, const kedge_pull_state *state,
-                            kedge_error *error)
+/* Steps 1 and 2. The second is one durable transaction: stores the last page, and replaces the
+ * canonical state by the staged one. */
+static kedge_status swap_in(kedge_store *store, stage *asked, kedge_pull_state *state,
+                            const kedge_wire_outcomes *outcomes, kedge_error *error)
 {
     kedge_cache_meta next = state->cache;
     kedge_staging staging = state->staging;
@@ -111,6 +111,8 @@ static kedge_status swap_in(kedge_store *store, stage *asked, const kedge_pull_s
     next.resyncing = false;
     memcpy(next.lineage, state->staging.lineage, sizeof next.lineage);
     kedge_status status = kedge_pull_begin_durable(store, error);
+    if (status == KEDGE_OK)
+        status = kedge_pull_keep_rejections(store, state, outcomes, NULL, error);
     if (status == KEDGE_OK) status = kedge_staging_put(store, &staging, &asked->page->items, error);
     if (status == KEDGE_OK) status = kedge_staging_swap(store, &staging, &next, error);
     if (status == KEDGE_OK) status = kedge_staging_drop(store, error);
@@ -118,7 +120,7 @@ static kedge_status swap_in(kedge_store *store, stage *asked, const kedge_pull_s
         status = kedge_prediction_rebase(store, NULL, &state->outbox, &next, NULL, error);
     if (status == KEDGE_OK)
         status = kedge_change_log_write(store, NULL, KEDGE_CHANGED_BY_PULL, error);
-    if (status == KEDGE_OK) status = kedge_wal_commit(&store->cache, error);
+    if (status == KEDGE_OK) status = kedge_pull_commit(store, error);
     if (status == KEDGE_OK) kedge_store_stamp_footprints(store, &next);
     kedge_pull_end_durable(store);
     if (status == KEDGE_OK) {
@@ -136,11 +138,7 @@ static kedge_status finish(kedge_store *store, stage *asked, kedge_pull_state *s
         kedge_pull_check_outcomes(store, state, state->staging.lmid, outcomes, &rotate, error);
     asked->result = KEDGE_APPLY_ROTATE;
     if (status != KEDGE_OK || rotate) return status;
-    kedge_store_phase(store, "pull-before-inbox");
-    status = kedge_pull_keep_rejections(store, state, outcomes, NULL, error);
-    if (status != KEDGE_OK) return status;
-    kedge_store_phase(store, "pull-before-cache");
-    status = swap_in(store, asked, state, error);
+    status = swap_in(store, asked, state, outcomes, error);
     if (status != KEDGE_OK) return status;
     kedge_store_forget_damaged(store);
     kedge_store_phase(store, "pull-before-delete");

@@ -244,6 +244,9 @@ kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *
 /* ---- wal.c ---- */
 /* Call in a write transaction. Reserves space, so that the commit needs no new blocks. */
 kedge_status kedge_wal_reserve(kedge_store_db *db, kedge_error *error);
+/* Writes the transaction to the WAL but for the commit, and reserves what is then known to be
+ * needed. */
+kedge_status kedge_wal_prepare(kedge_store_db *db, kedge_error *error);
 /* Commits a transaction of any size. KEDGE_DISK_FULL, and nothing is committed: the WAL could not
  * be moved into its file afterwards. */
 kedge_status kedge_wal_commit(kedge_store_db *db, kedge_error *error);

@@ -118,9 +118,7 @@ static kedge_status flush(kedge_store_db *db, int64_t *frames, kedge_error *erro
                              : kedge_store_db_fail(db, code, "writing what is to commit", error);
 }
 
-/* Writes the transaction to the WAL but for the commit, and reserves what is then known to be
- * needed. */
-static kedge_status reserve_exactly(kedge_store_db *db, kedge_error *error)
+kedge_status kedge_wal_prepare(kedge_store_db *db, kedge_error *error)
 {
     wal_facts at;
     int64_t frames = 0, pages = 0;
@@ -137,7 +135,7 @@ kedge_status kedge_wal_reserve(kedge_store_db *db, kedge_error *error)
 {
     wal_facts at;
     int64_t pages = pages_of_commit(db);
-    if (pages > ESTIMATE_MAX) return reserve_exactly(db, error);
+    if (pages > ESTIMATE_MAX) return kedge_wal_prepare(db, error);
     return look(db, &at) ? reserve(db, &at, pages, error) : KEDGE_OK;
 }
 
@@ -145,7 +143,7 @@ kedge_status kedge_wal_commit(kedge_store_db *db, kedge_error *error)
 {
     kedge_store_db_reset(db);
     if (db->rehearsing) return KEDGE_OK;
-    kedge_status status = reserve_exactly(db, error);
+    kedge_status status = kedge_wal_prepare(db, error);
     return status == KEDGE_OK ? kedge_store_db_commit(db, error) : status;
 }
 

@@ -1,6 +1,6 @@
 /* How many pending mutations a pull runs, over a real store: those that read something new, all of
  * them once after the footprints were lost, and all of them where memory does not suffice. */
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 #include "tests/store/fixture.h"
 
 #include <setjmp.h>
@@ -13,6 +13,23 @@
 #define PENDING 20
 
 static size_t runs;
+static kedge_store *looked_at; /* in each run; NULL: not */
+static size_t agreed;          /* runs in which readers saw two files that agree */
+
+/* As any reader does; it is not in the turn of the run. */
+static void look(kedge_store *store)
+{
+    kedge_outbox_meta outbox;
+    kedge_cache_meta cache;
+    kedge_store_reader *reader;
+    assert_int_equal(kedge_reader_take(store, &reader, NULL), KEDGE_OK);
+    assert_int_equal(kedge_reader_begin(store, reader, NULL), KEDGE_OK);
+    assert_int_equal(kedge_outbox_meta_read(&reader->outbox, &outbox, NULL), KEDGE_OK);
+    assert_int_equal(kedge_cache_meta_read(&reader->cache, &cache, NULL), KEDGE_OK);
+    if (kedge_prediction_fits(&outbox, &cache)) agreed++;
+    kedge_reader_end(reader);
+    kedge_reader_give(store, reader);
+}
 
 /* One of the fixture's mutators, counted. */
 static kedge_status counted(kedge_tx *tx, const char *args, size_t size, void *userdata,
@@ -20,6 +37,7 @@ static kedge_status counted(kedge_tx *tx, const char *args, size_t size, void *u
 {
     const kedge_mutator *mutator = userdata;
     runs++;
+    if (looked_at) look(looked_at);
     return mutator->function(tx, args, size, mutator->userdata, error);
 }
 
@@ -67,6 +85,26 @@ static void test_a_pull_runs_the_mutations_that_read_something_new(void **state)
     fixture_pull(f);
     assert_int_equal(runs, 0);
     assert_int_equal(fixture_position(f).pending, 0);
+    fixture_check(f);
+}
+
+/* Otherwise who asks for the status waits until the pull has ended. */
+static void
+test_readers_see_files_that_agree_while_a_pull_with_a_rejection_runs_mutations(void **state)
+{
+    fixture *f = *state;
+    naive_server_edit(f->server, "set", "{\"id\":\"n\",\"value\":9}");
+    fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":5}");
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_mutate(f, "add", "{\"id\":\"n\",\"by\":1}");
+    agreed = runs = 0;
+    looked_at = f->store;
+    fixture_pull(f);
+    looked_at = NULL;
+    assert_int_equal(runs, 1);
+    assert_int_equal(agreed, 1);
+    assert_int_equal(fixture_position(f).rejected, 1);
+    fixture_expect(f, "n", "10");
     fixture_check(f);
 }
 
@@ -173,6 +211,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_a_pull_runs_the_mutations_that_read_something_new),
+        TEST(test_readers_see_files_that_agree_while_a_pull_with_a_rejection_runs_mutations),
         TEST(test_after_opening_all_run_once),
         TEST(test_after_an_edit_of_another_process_all_run_once),
         TEST(test_a_cancel_runs_the_mutations_that_read_what_the_edit_wrote),
