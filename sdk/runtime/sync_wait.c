@@ -92,6 +92,36 @@ kedge_status kedge_wait_for_news(kedge_db *db, const kedge_wait_deadline *deadli
 
 /* ---- what the app calls ---- */
 
+/* With the lock held. */
+static kedge_status sync_once(kedge_db *db, const kedge_wait_deadline *deadline, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    uint64_t number = ++db->shared.sync_requested;
+    kedge_http_wake(db->http);
+    while (status == KEDGE_OK && db->shared.sync_completed < number)
+        status = kedge_wait_for_news(db, deadline, error);
+    const kedge_error *failure = &db->shared.sync_error;
+    if (status != KEDGE_OK || failure->status == KEDGE_OK) return status;
+    return kedge_fail(error, failure->status, failure->code, "%s", failure->message);
+}
+
+/* With the lock held. A sync decides what was pending when it began. What conflicted is made again
+ * meanwhile, and needs another one. An edit that was made before the call has no more attempts than
+ * there are rounds. */
+static kedge_status sync_all(kedge_db *db, const kedge_wait_deadline *deadline, kedge_error *error)
+{
+    bool again = true;
+    kedge_status status = KEDGE_OK;
+    for (int i = 0; status == KEDGE_OK && again && i < KEDGE_LIMIT_APPLY_ATTEMPTS; i++) {
+        status = sync_once(db, deadline, error);
+        if (status != KEDGE_OK) break;
+        pthread_mutex_unlock(&db->lock);
+        status = kedge_store_remakes(db->store, &again, error);
+        pthread_mutex_lock(&db->lock);
+    }
+    return status;
+}
+
 kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
@@ -104,17 +134,7 @@ kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms, kedge_error *error)
     } else {
         status = kedge_check_may_wait(db, error);
     }
-    if (status == KEDGE_OK) {
-        uint64_t number = ++db->shared.sync_requested;
-        kedge_http_wake(db->http);
-        while (status == KEDGE_OK && db->shared.sync_completed < number) {
-            status = kedge_wait_for_news(db, &deadline, error);
-        }
-        if (status == KEDGE_OK && db->shared.sync_error.status != KEDGE_OK) {
-            status = kedge_fail(error, db->shared.sync_error.status, db->shared.sync_error.code,
-                                "%s", db->shared.sync_error.message);
-        }
-    }
+    if (status == KEDGE_OK) status = sync_all(db, &deadline, error);
     kedge_wait_end(db);
     pthread_mutex_unlock(&db->lock);
     return status;

@@ -128,6 +128,21 @@ kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *
     return status;
 }
 
+kedge_status kedge_store_remakes(kedge_store *store, bool *any, kedge_error *error)
+{
+    static const char *const sql =
+        "SELECT EXISTS(SELECT 1 FROM rejected WHERE state = 4 OR (state = 5 AND"
+        " CAST(args AS INTEGER) IN (SELECT sequence FROM pending)))";
+    kedge_store_reader *reader;
+    int64_t found = 0;
+    kedge_status status = kedge_reader_take(store, &reader, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_store_db_number(&reader->outbox, sql, &found, error);
+    kedge_reader_give(store, reader);
+    *any = found != 0;
+    return status;
+}
+
 bool kedge_store_check_is_due(kedge_store *store)
 {
     return store->check || atomic_load(&store->check_due);

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,14 @@ const kedge_mutator *kedge_plugin_mutators(size_t *count); /* stock.take, of wri
 
 static const char *server_program;
 
+/* At each push of copy 0 the other copy is first, as often as is wanted. */
+typedef struct rival {
+    struct world *world;
+    int conflicts;  /* still to come */
+    int edits;      /* of copy 0 itself, at each of them */
+    atomic_int won; /* conflicts that came */
+} rival;
+
 typedef struct world {
     char folder[CLIENT_PATH_SIZE];
     char paths[COPIES][FILES_PATH_BYTES];
@@ -29,6 +38,7 @@ typedef struct world {
     server_process server;
     kedge_mutator mutators[2];
     kedge_db *dbs[COPIES];
+    rival rival;
 } world;
 
 /* `with`: with its client-only mutators. */
@@ -220,6 +230,74 @@ static void test_an_edit_that_conflicts_is_made_again_under_its_sequence(void **
     assert_int_equal(client_status(at->dbs[0]).pending, 0);
 }
 
+/* ---- a sync waits for edits that are made again ---- */
+
+/* Called on the worker thread of copy 0, before it writes the request to the connection. */
+static void come_first(void *userdata, kedge_log_level level, const char *event,
+                       const char *message)
+{
+    rival *other = userdata;
+    (void)level;
+    if (strcmp(event, "request") != 0 || strstr(message, "push") == NULL) return;
+    if (other->conflicts == 0) return;
+    other->conflicts--;
+    put_shelf(other->world->dbs[1],
+              other->conflicts % 2 == 0 ? "{\"count\":90}" : "{\"count\":80}");
+    sync_copy(other->world->dbs[1]);
+    for (int i = 0; i < other->edits; i++)
+        take(other->world->dbs[0], 1);
+    atomic_fetch_add(&other->won, 1);
+}
+
+/* Copy 0 has a client-only edit, and goes online. */
+static int64_t take_against(world *at, int conflicts, int edits)
+{
+    kedge_options options = client_options(at->paths[0], at->server.url);
+    stock(at);
+    kedge_close(at->dbs[0]);
+    at->rival = (rival){.world = at, .conflicts = conflicts, .edits = edits};
+    options.client_mutators = at->mutators;
+    options.client_mutator_count = 2;
+    options.offline = true;
+    options.log = come_first;
+    options.log_level = KEDGE_LOG_DEBUG;
+    options.userdata = &at->rival;
+    at->dbs[0] = client_open(&options);
+    int64_t sequence = take(at->dbs[0], 3);
+    go(at->dbs[1], true);
+    go(at->dbs[0], true);
+    return sequence;
+}
+
+static kedge_outcome outcome_now(kedge_db *db, int64_t sequence)
+{
+    kedge_outcome outcome = KEDGE_OUTCOME_PENDING;
+    kedge_status status = kedge_wait(db, sequence, 0, &outcome, NULL);
+    return status == KEDGE_TIMEOUT ? KEDGE_OUTCOME_PENDING : outcome;
+}
+
+static void test_a_sync_waits_until_an_edit_that_is_made_again_is_decided(void **state)
+{
+    world *at = *state;
+    int64_t sequence = take_against(at, 2, 0);
+    sync_copy(at->dbs[0]);
+    assert_int_equal(atomic_load(&at->rival.won), 2);
+    assert_int_equal(outcome_now(at->dbs[0], sequence), KEDGE_OUTCOME_APPLIED);
+    assert_int_equal(client_status(at->dbs[0]).pending, 0);
+    assert_string_equal(item(at->dbs[0], "shelves", "7"), "{\"count\":87}");
+}
+
+/* Each of them conflicts, too, and so there is always one that is made again. */
+static void test_a_sync_ends_while_edits_that_are_made_after_it_conflict(void **state)
+{
+    world *at = *state;
+    int64_t sequence = take_against(at, 1000, 1);
+    sync_copy(at->dbs[0]);
+    assert_int_equal(outcome_now(at->dbs[0], sequence), KEDGE_OUTCOME_REJECTED);
+    assert_true(client_status(at->dbs[0]).pending > 0);
+    go(at->dbs[0], false);
+}
+
 static void test_two_copies_that_write_what_they_have_scanned_both_keep_their_lines(void **state)
 {
     world *at = *state;
@@ -402,6 +480,8 @@ int main(int argc, char **argv)
         TEST(test_a_refusal_of_a_client_only_mutator_is_told_at_once),
         TEST(test_an_app_cannot_say_who_made_an_apply),
         TEST(test_an_edit_that_conflicts_is_made_again_under_its_sequence),
+        TEST(test_a_sync_waits_until_an_edit_that_is_made_again_is_decided),
+        TEST(test_a_sync_ends_while_edits_that_are_made_after_it_conflict),
         TEST(test_two_copies_that_write_what_they_have_scanned_both_keep_their_lines),
         TEST(test_what_the_mutator_refuses_on_the_new_state_goes_to_the_inbox),
         TEST(test_a_batch_with_a_client_only_mutator_is_made_again_as_a_whole),
