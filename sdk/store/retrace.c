@@ -226,7 +226,7 @@ void kedge_store_retrace(kedge_store *store, const kedge_wire_pull_response *pul
 {
     retrace work = {.pull = pull, .more = true};
     kedge_status status = KEDGE_OK;
-    while (status == KEDGE_OK && work.more && !atomic_load(&store->pulls_stopped)) {
+    while (status == KEDGE_OK && work.more && !(pull && atomic_load(&store->pulls_stopped))) {
         status = kedge_store_take_turn(store, one_turn, &work, NULL);
         if (work.begun) kedge_store_give_way(store);
     }

@@ -147,8 +147,8 @@ typedef struct kedge_store_position {
 
 kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *position,
                                       kedge_error *error);
-/* Whether a client-only edit that conflicted is not decided yet: it was made again and is pending, or
- * waits to be made again. */
+/* Whether a client-only edit that conflicted is not decided yet: it was made again and is pending,
+ * or waits to be made again. */
 kedge_status kedge_store_remakes(kedge_store *store, bool *any, kedge_error *error);
 /* Returns true when damage that cannot be healed was found in outbox.db since it was opened; every
  * call that needs it then fails with `error`. `position` (may be NULL) gets what can be read:
