@@ -17,6 +17,11 @@ bool kedge_calls_back_here(kedge_db *db)
     return worker || kedge_callbacks_run_here(&db->callbacks);
 }
 
+kedge_status kedge_closing(kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_CANCELLED, "closing", "the database is being closed");
+}
+
 kedge_status kedge_call_begin(kedge_db *db, kedge_error *error)
 {
     if (db == NULL) return kedge_fail_null("db", error);
@@ -26,7 +31,7 @@ kedge_status kedge_call_begin(kedge_db *db, kedge_error *error)
     pthread_mutex_unlock(&db->lock);
     if (!closing || kedge_calls_back_here(db)) return KEDGE_OK;
     kedge_call_end(&db);
-    return kedge_fail(error, KEDGE_CANCELLED, "closing", "the database is being closed");
+    return kedge_closing(error);
 }
 
 /* `db` may be freed as soon as the lock is. */

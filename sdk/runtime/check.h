@@ -30,5 +30,7 @@ kedge_status kedge_check_key(const char *collection, const char *id, size_t id_s
 kedge_status kedge_check_may_wait(const kedge_db *db, kedge_error *error);
 /* KEDGE_NETWORK "offline". */
 kedge_status kedge_offline(const kedge_db *db, kedge_error *error);
+/* KEDGE_CANCELLED "closing". */
+kedge_status kedge_closing(kedge_error *error);
 
 #endif

@@ -22,8 +22,7 @@ static void wait_until_over(kedge_db *db, kedge_history_call *call, int32_t time
         call->over = true;
     } else if (db->shared.closing) {
         call->over = true;
-        call->status =
-            kedge_fail(&call->error, KEDGE_CANCELLED, "closing", "the database is being closed");
+        call->status = kedge_closing(&call->error);
     } else {
         call->next = db->shared.history;
         db->shared.history = call;

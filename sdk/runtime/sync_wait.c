@@ -79,7 +79,7 @@ kedge_status kedge_wait_for_news(kedge_db *db, const kedge_wait_deadline *deadli
         result = kedge_wait_moved(db, deadline);
     }
     if (db->shared.closing) {
-        return kedge_fail(error, KEDGE_CANCELLED, "closing", "the database is being closed");
+        return kedge_closing(error);
     }
     if (generation != db->shared.generation) return KEDGE_OK;
     if (db->shared.last_error.status == KEDGE_OK) {

@@ -178,8 +178,6 @@ void kedge_worker_history_cancel(kedge_db *db)
     while (db->worker.history != NULL) {
         kedge_history_call *call = db->worker.history;
         if (call->http_call != NULL) kedge_http_cancel(call->http_call);
-        end_call(
-            db, call,
-            kedge_fail(&call->error, KEDGE_CANCELLED, "closing", "the database is being closed"));
+        end_call(db, call, kedge_closing(&call->error));
     }
 }

@@ -135,7 +135,7 @@ static kedge_status trim_tombstones(kedge_store_db *db, const kedge_outbox_meta 
     static const char *const sql =
         "DELETE FROM rejected WHERE state IN (1, 2, 5) AND (decided_ms < ?1 OR sequence <= ?2)"
         " AND {not_pending}"
-        " AND NOT (state = 5 AND (CAST(args AS INTEGER) IN (SELECT sequence FROM pending)"
+        " AND NOT (state = 5 AND ({remade_pending}"
         " OR EXISTS(SELECT 1 FROM rejected AS newest WHERE newest.sequence ="
         " CAST(rejected.args AS INTEGER) AND newest.state IN (0, 3, 4))))";
     return kedge_store_db_change(db, sql, error, "ii", now_ms - KEDGE_LIMIT_CONFIRMED_TAIL_MS,

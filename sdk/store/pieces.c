@@ -100,6 +100,7 @@ static const char ROW_PIECES[] =
     " {covered})\n"
 
     /* ---- from the first attempt of a client-only edit to the newest one ---- */
+    "remade_pending=CAST(args AS INTEGER) IN (SELECT sequence FROM pending)\n"
     "attempts=SELECT sequence AS newest, CASE WHEN json_valid(args) THEN"
     " args ->> '$.made.sequence' END AS first FROM @ WHERE name = '" KEDGE_APPLY_MUTATOR "' AND\n"
     "leads=(SELECT first, max(newest) AS newest FROM ({attempts pending} covered_version IS NULL"

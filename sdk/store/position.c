@@ -131,8 +131,7 @@ kedge_status kedge_store_position_get(kedge_store *store, kedge_store_position *
 kedge_status kedge_store_remakes(kedge_store *store, bool *any, kedge_error *error)
 {
     static const char *const sql =
-        "SELECT EXISTS(SELECT 1 FROM rejected WHERE state = 4 OR (state = 5 AND"
-        " CAST(args AS INTEGER) IN (SELECT sequence FROM pending)))";
+        "SELECT count(*) FROM rejected WHERE state = 4 OR (state = 5 AND {remade_pending})";
     kedge_store_reader *reader;
     int64_t found = 0;
     kedge_status status = kedge_reader_take(store, &reader, error);

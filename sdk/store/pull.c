@@ -221,19 +221,24 @@ kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *st
 
 /* Between the two commits the files do not agree, and whoever asks for the position waits: so all
  * else that takes time comes before. */
-kedge_status kedge_pull_commit(kedge_store *store, kedge_error *error)
+kedge_status kedge_pull_commit(kedge_store *store, const kedge_cache_meta *cache,
+                               const kedge_change_set *changes, kedge_error *error)
 {
-    kedge_status status = kedge_wal_prepare(&store->cache, error);
+    kedge_status status = kedge_change_log_write(store, changes, KEDGE_CHANGED_BY_PULL, error);
+    if (status == KEDGE_OK) status = kedge_wal_prepare(&store->cache, error);
     if (status != KEDGE_OK) return status;
     kedge_store_phase(store, "pull-before-inbox");
     if (kedge_store_db_in_transaction(&store->outbox))
         status = kedge_wal_commit(&store->outbox, error);
     if (status != KEDGE_OK) return status;
     kedge_store_phase(store, "pull-before-cache");
-    return kedge_store_db_commit(&store->cache, error);
+    status = kedge_store_db_commit(&store->cache, error);
+    if (status == KEDGE_OK) kedge_store_stamp_footprints(store, cache);
+    return status;
 }
 
-void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox)
+/* Notes that the backend knows the outbox's lineage. After a failure the next pull asks again. */
+static void note_settled(kedge_store *store, const kedge_outbox_meta *outbox)
 {
     kedge_outbox_meta next = *outbox;
     if (outbox->ask_settled == 0) return;
@@ -259,6 +264,15 @@ void kedge_pull_settle(kedge_store *store)
         status = kedge_outbox_settle(&store->outbox, &cache, &outbox, now_ms, true, NULL);
     if (status == KEDGE_OK) status = kedge_wal_commit(&store->outbox, NULL);
     if (status != KEDGE_OK) kedge_store_db_rollback(&store->outbox);
+}
+
+void kedge_pull_end(kedge_store *store, const kedge_outbox_meta *outbox, bool filled_anew)
+{
+    kedge_store_phase(store, "pull-before-delete");
+    note_settled(store, outbox);
+    kedge_pull_settle(store);
+    if (filled_anew) kedge_doubt_end(store);
+    kedge_store_phase(store, "pull-done");
 }
 
 kedge_status kedge_pull_begin_durable(kedge_store *store, kedge_error *error)
@@ -361,10 +375,7 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
     if (status == KEDGE_OK)
         status = kedge_prediction_advance(store, &response->patch, 0, &state->outbox, &state->cache,
                                           &next, changes, error);
-    if (status == KEDGE_OK)
-        status = kedge_change_log_write(store, changes, KEDGE_CHANGED_BY_PULL, error);
-    if (status == KEDGE_OK) status = kedge_pull_commit(store, error);
-    if (status == KEDGE_OK) kedge_store_stamp_footprints(store, &next);
+    if (status == KEDGE_OK) status = kedge_pull_commit(store, &next, changes, error);
     kedge_pull_end_durable(store);
     if (status != KEDGE_OK) {
         kedge_changes_clear(changes);
@@ -375,11 +386,7 @@ static kedge_status three_steps(kedge_store *store, kedge_pull_state *state, app
         atomic_store(&store->check_due, true);
     }
     kedge_undo_rebase(store, &response->patch, &next);
-    kedge_store_phase(store, "pull-before-delete");
-    kedge_pull_note_settled(store, &state->outbox);
-    kedge_pull_settle(store);
-    if (asked->entries.store && asked->given->from == 0) kedge_doubt_end(store);
-    kedge_store_phase(store, "pull-done");
+    kedge_pull_end(store, &state->outbox, asked->entries.store && asked->given->from == 0);
     return KEDGE_OK;
 }
 
@@ -506,7 +513,7 @@ static kedge_status decide(kedge_store *store, kedge_pull_state *state, apply *a
         status = bring_patch(store, state, asked, error);
         return status == KEDGE_OK ? three_steps(store, state, asked, error) : status;
     }
-    kedge_pull_note_settled(store, &state->outbox);
+    note_settled(store, &state->outbox);
     kedge_pull_settle(store);
     return KEDGE_OK;
 }

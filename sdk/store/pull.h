@@ -43,16 +43,18 @@ const kedge_wire_outcome *kedge_pull_outcome_of(const kedge_wire_outcomes *outco
 kedge_status kedge_pull_keep_rejections(kedge_store *store, kedge_pull_state *state,
                                         const kedge_wire_outcomes *outcomes,
                                         const kedge_origins *origins, kedge_error *error);
-/* Commits step 1, if it has begun a transaction, and then step 2. */
-kedge_status kedge_pull_commit(kedge_store *store, kedge_error *error);
-/* Notes that the backend knows the outbox's lineage. After a failure the next pull asks again. */
-void kedge_pull_note_settled(kedge_store *store, const kedge_outbox_meta *outbox);
+/* Commits step 1, if it has begun a transaction, and then step 2, whose meta is `cache`. `changes`
+ * is for other processes; NULL: any key may have changed. */
+kedge_status kedge_pull_commit(kedge_store *store, const kedge_cache_meta *cache,
+                               const kedge_change_set *changes, kedge_error *error);
 /* A turn of pulls, unless these are stopped. */
 kedge_status kedge_pull_take_turn(kedge_store *store, kedge_store_work work, void *context,
                                   kedge_change_set *changes, kedge_error *error);
 /* Step 3. When it fails, the pull still succeeds, since covered rows count as covered before they
  * are deleted. */
 void kedge_pull_settle(kedge_store *store);
+/* Behind step 2: step 3, and what else follows. `filled_anew`: the cache, from the empty state. */
+void kedge_pull_end(kedge_store *store, const kedge_outbox_meta *outbox, bool filled_anew);
 /* A transaction of the cache whose commit waits for the disk, as others do not. The end also rolls
  * back what was not committed; call it even when the begin has failed. */
 kedge_status kedge_pull_begin_durable(kedge_store *store, kedge_error *error);

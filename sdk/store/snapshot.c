@@ -118,10 +118,7 @@ static kedge_status swap_in(kedge_store *store, stage *asked, kedge_pull_state *
     if (status == KEDGE_OK) status = kedge_staging_drop(store, error);
     if (status == KEDGE_OK)
         status = kedge_prediction_rebase(store, NULL, &state->outbox, &next, NULL, error);
-    if (status == KEDGE_OK)
-        status = kedge_change_log_write(store, NULL, KEDGE_CHANGED_BY_PULL, error);
-    if (status == KEDGE_OK) status = kedge_pull_commit(store, error);
-    if (status == KEDGE_OK) kedge_store_stamp_footprints(store, &next);
+    if (status == KEDGE_OK) status = kedge_pull_commit(store, &next, NULL, error);
     kedge_pull_end_durable(store);
     if (status == KEDGE_OK) {
         kedge_changes_all(asked->changes);
@@ -141,11 +138,7 @@ static kedge_status finish(kedge_store *store, stage *asked, kedge_pull_state *s
     status = swap_in(store, asked, state, outcomes, error);
     if (status != KEDGE_OK) return status;
     kedge_store_forget_damaged(store);
-    kedge_store_phase(store, "pull-before-delete");
-    kedge_pull_note_settled(store, &state->outbox);
-    kedge_pull_settle(store);
-    kedge_doubt_end(store);
-    kedge_store_phase(store, "pull-done");
+    kedge_pull_end(store, &state->outbox, true);
     asked->result = KEDGE_APPLY_DONE;
     return kedge_store_remake(store, asked->changes, error);
 }

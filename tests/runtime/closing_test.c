@@ -15,7 +15,7 @@
 
 #define WAIT_MS 60000
 #define EDITS   (3 * KEDGE_RETRACE_ROWS)
-#define AT_RUN  10 /* of the worker: where it waits for the close */
+#define AT_RUN  1 /* of the worker: where it waits for the close; the first of a turn */
 
 typedef struct world {
     char folder[CLIENT_PATH_SIZE];
