@@ -121,7 +121,9 @@ typedef struct kedge_options {
  * be read. kedge_repair, or the command `kedge repair`, saves them into a new folder. The caller
  * owns `*db` and must free it with kedge_close. When kedge_open fails, it does not call
  * `userdata_free`. It waits until other processes that have the folder open have finished what they
- * write: see kedge_mutate.
+ * write: see kedge_mutate. When the mutators are not those of the last opening, by their names and
+ * versions, all pending mutations run again before it returns: with tens of thousands of them that
+ * takes seconds.
  * Errors: KEDGE_INVALID_ARGUMENT, KEDGE_UNSUPPORTED (an option that is not known),
  * KEDGE_LIMIT_EXCEEDED (a name that is too long),
  * KEDGE_NOT_A_DATABASE, KEDGE_NEWER_DATABASE, KEDGE_CORRUPT, KEDGE_REGISTRY_MISMATCH, KEDGE_BUSY,
@@ -171,9 +173,10 @@ KEDGE_API kedge_status kedge_mutate(kedge_db *db, const char *name, const char *
  * or its WAL is lost, the edit is pending again: Kedge sends it, and withholds it from reads as
  * long as the cache shows that the outbox is older. Errors: KEDGE_CONFLICT when the edit was or may
  * have been sent, or is withheld; KEDGE_NOT_FOUND when it is not pending; KEDGE_DISK_FULL,
- * KEDGE_IO; KEDGE_CORRUPT as for kedge_mutate. All pending mutations run again in its turn: with
- * tens of thousands of them that takes seconds. kedge_undo (kedge/undo.h) makes one more edit, and
- * takes as long as any. */
+ * KEDGE_IO; KEDGE_CORRUPT as for kedge_mutate. The pending mutations that have read what it wrote
+ * run again in its turn; the first time after kedge_open, and after an edit of another process, all
+ * run once before it. With tens of thousands of them that takes seconds. kedge_undo (kedge/undo.h)
+ * makes one more edit, and takes as long as any. */
 KEDGE_API kedge_status kedge_cancel(kedge_db *db, int64_t sequence,
                                     kedge_error *KEDGE_NULLABLE error);
 
