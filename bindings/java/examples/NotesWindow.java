@@ -3,9 +3,13 @@
        NotesWindow FOLDER [URL]
 
    Enter in the field adds a note, or edits the selected one. Control and O goes online or offline,
-   Control and D deletes the selected note, Control and Z undoes. The functions of watches run on
-   the thread of the window, so that they may change it; what waits for the server may not. */
+   Control and D deletes the selected note, Control and Z undoes.
+
+   The window never waits for Kedge. What may wait (opening, edits, undo, closing) is done on one
+   thread of the app, in order. Watches call back on Kedge's thread, since the database has no
+   dispatcher, and hand what they got over to the thread of the window. */
 import io.kedge.Database;
+import io.kedge.DatabaseBuilder;
 import io.kedge.Json;
 import io.kedge.KedgeException;
 import io.kedge.ResultChanges;
@@ -21,6 +25,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import javax.swing.AbstractAction;
 import javax.swing.DefaultListModel;
 import javax.swing.JComponent;
@@ -37,23 +43,27 @@ final class NotesWindow {
             "SELECT id, value ->> 'text' FROM notes ORDER BY value ->> 'text', id";
 
     private final Database db;
+    private final ExecutorService edits;
     private final JFrame frame = new JFrame("Notes");
     private final JTextField field = new JTextField();
     private final DefaultListModel<String> texts = new DefaultListModel<>();
     private final JList<String> list = new JList<>(texts);
     private final JLabel state = new JLabel(" ");
     private final List<Row> rows = new ArrayList<>();
+    private SyncStatus status; // the last that was told
     private boolean online;
+    private int saving; // edits that the thread of the edits has not made yet
 
-    private NotesWindow(Database db) {
+    private NotesWindow(Database db, ExecutorService edits) {
         this.db = db;
+        this.edits = edits;
         list.setFont(list.getFont().deriveFont(Font.PLAIN, 18));
         field.setFont(list.getFont());
-        field.addActionListener(event -> guarded(this::enter));
+        field.addActionListener(event -> enter());
         list.addListSelectionListener(event -> showSelected());
-        key("control O", () -> db.setOnline(online = !online));
+        key("control O", () -> db.setOnline(online = !online)); // does not wait
         key("control D", this::delete);
-        key("control Z", db::undo);
+        key("control Z", () -> edit(db::undo));
         frame.add(field, BorderLayout.NORTH);
         frame.add(new JScrollPane(list), BorderLayout.CENTER);
         frame.add(state, BorderLayout.SOUTH);
@@ -61,12 +71,13 @@ final class NotesWindow {
         frame.addWindowListener(new WindowAdapter() {
             @Override
             public void windowClosing(WindowEvent event) {
-                db.close(); // no function that Kedge calls, though it is on their thread
                 frame.dispose();
+                edits.execute(db::close); // behind the edits
+                edits.shutdown();
             }
         });
-        db.watchQuery(NOTES, List.of(), this::show);
-        db.watchStatus(this::show);
+        db.watchQuery(NOTES, List.of(), changes -> SwingUtilities.invokeLater(() -> show(changes)));
+        db.watchStatus(now -> SwingUtilities.invokeLater(() -> show(now)));
         frame.setVisible(true);
     }
 
@@ -80,25 +91,44 @@ final class NotesWindow {
 
             @Override
             public void actionPerformed(ActionEvent event) {
-                guarded(action);
+                action.run();
             }
         });
     }
 
-    private void guarded(Runnable action) {
+    /** Does an edit on the thread of the edits. */
+    private void edit(Runnable edit) {
+        saving++;
+        showState();
+        edits.execute(() -> {
+            String failed = failureOf(edit);
+            SwingUtilities.invokeLater(() -> {
+                saving--;
+                showState();
+                if (failed != null) {
+                    state.setText(failed);
+                }
+            });
+        });
+    }
+
+    private static String failureOf(Runnable edit) {
         try {
-            action.run();
+            edit.run();
+            return null;
         } catch (KedgeException failure) {
-            state.setText(failure.sentence());
+            return failure.sentence();
         }
     }
 
     /** One edit, which can be undone. */
     private void edit(String label, Runnable edit) {
-        try (UndoGroup group = db.undoGroup(label)) {
-            edit.run();
-            group.end();
-        }
+        edit(() -> {
+            try (UndoGroup group = db.undoGroup(label)) {
+                edit.run();
+                group.end();
+            }
+        });
     }
 
     private Row selected() {
@@ -136,21 +166,37 @@ final class NotesWindow {
         changes.apply(rows);
         texts.clear();
         rows.forEach(row -> texts.addElement(row.text(1)));
-        show(db.status());
+        showState();
     }
 
-    private void show(SyncStatus status) {
+    private void show(SyncStatus now) {
+        status = now;
+        showState();
+    }
+
+    private void showState() {
+        if (status == null) {
+            return;
+        }
         String told = rows.size() + " notes, "
                 + status.connection().name().toLowerCase(Locale.ROOT) + ", " + status.pending()
-                + " pending";
+                + " pending" + (saving > 0 ? ", " + saving + " saving" : "");
         state.setText(told);
         frame.setTitle("Notes: " + told);
     }
 
     public static void main(String[] words) {
-        Database db = Database.builder(words[0]).url(words.length > 1 ? words[1] : null)
-                .organization("demo").project("notes").offline(true)
-                .dispatch(SwingUtilities::invokeLater).open();
-        SwingUtilities.invokeLater(() -> new NotesWindow(db));
+        DatabaseBuilder notes = Database.builder(words[0]).url(words.length > 1 ? words[1] : null)
+                .organization("demo").project("notes").offline(true);
+        ExecutorService edits = Executors.newSingleThreadExecutor();
+        edits.execute(() -> {
+            try {
+                Database db = notes.open();
+                SwingUtilities.invokeLater(() -> new NotesWindow(db, edits));
+            } catch (KedgeException failure) {
+                System.err.println(failure.getMessage());
+                edits.shutdown();
+            }
+        });
     }
 }

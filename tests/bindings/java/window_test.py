@@ -1,7 +1,9 @@
 """The window of bindings/java with a kedge-server, on a screen without a monitor, by keyboard and mouse: notes are made offline,
-another copy gets them, an edit of both is merged, and the window shows it. Skips (77) without what it needs.
+another copy gets them, an edit of both is merged, and the window shows it. While another process has the turn to write, the window
+goes on, too. Skips (77) without what it needs.
 
 usage: window_test.py SERVER PLUGIN WINDOW NOTES PICTURE   (WINDOW, NOTES: the programs; PICTURE: the screenshot that it makes)"""
+import fcntl
 import pathlib
 import shutil
 import subprocess
@@ -102,6 +104,13 @@ def main(folder):
         window.shows("1 notes, online, 0 pending")
         on.keys("ctrl+z")
         window.shows("2 notes, online, 0 pending")
+        with open(f"{folder}/ann/lock", "rb+") as turn:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            on.click(200, 15)
+            for saving, text in enumerate(("late", "later"), 1):
+                window.enter(text)
+                window.shows(f"2 notes, online, 0 pending, {saving} saving")
+        window.shows("4 notes, online, 0 pending")
         on.shot(PICTURE)
         assert pathlib.Path(empty).read_bytes() != pathlib.Path(PICTURE).read_bytes()
         assert colours(PICTURE) > 3, "the picture shows no window"

@@ -11,9 +11,12 @@ import java.util.function.LongConsumer;
 import java.util.function.LongFunction;
 
 /**
- * An open database. Any thread may use it. {@link #close} closes its cursors, batches and watches,
- * too, and waits for calls of other threads. JSON is given and taken as texts, as UTF-8 in byte
+ * An open database. Any thread may use it. JSON is given and taken as texts, as UTF-8 in byte
  * arrays, or as {@link Json}.
+ *
+ * <p>Reads wait for nobody. Functions that take a turn wait until other writers of the folder are
+ * done, such as a pull that is applied: mostly milliseconds, with many pending edits seconds
+ * (docs/reference/c-api.md, "What waits"). A user interface leaves them to another thread.
  */
 public final class Database implements AutoCloseable {
     private static final Duration USUAL_TIMEOUT = Duration.ofSeconds(30);
@@ -42,7 +45,9 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Closes the database; pending edits stay on the disk. Closing twice does nothing.
+     * Closes the database with its cursors, batches and watches; pending edits stay on the disk.
+     * Ends the waits of other threads for the server, waits for their other calls and for a running
+     * callback or token function, and takes a turn. Closing twice does nothing.
      *
      * @throws KedgeException.InvalidArgument in a function that Kedge calls, which would wait for
      *     itself: close on a thread of the app
@@ -96,7 +101,7 @@ public final class Database implements AutoCloseable {
 
     /**
      * Makes an edit: runs the mutator, and keeps the mutation until the server has decided it. When
-     * it returns, the edit is on the disk and every read shows it.
+     * it returns, the edit is on the disk and every read shows it. Takes a turn, as all edits do.
      *
      * @param name of the mutator, for example "kedge.put"
      * @param args JSON
@@ -161,17 +166,19 @@ public final class Database implements AutoCloseable {
     }
 
     /**
-     * Takes back an edit that was not sent.
+     * Takes back an edit that was not sent. Takes a turn; edits that build on it run again.
      *
      * @param sequence of the edit
      * @throws KedgeException.Conflict when it was or may have been sent
+     * @throws KedgeException.NotFound when it is not pending
      */
     public void cancel(long sequence) {
         run(db -> Native.cancel(db, sequence));
     }
 
     /**
-     * Begins a group: the edits of this thread until its end are undone together.
+     * Begins a group: the edits of this thread until its end are undone together. Its begin and its
+     * end wait as {@link #undoState} does.
      *
      * @param label what the app calls the group; at most 63 bytes
      * @return the group, for {@code try}
@@ -202,12 +209,12 @@ public final class Database implements AutoCloseable {
     }
 
     private UndoResult takeBack(boolean redo) {
-        long[] numbers = edit(db -> Native.takeBack(db, redo));
-        return new UndoResult(numbers[0], numbers[1], numbers[2]);
+        long[] made = edit(db -> Native.takeBack(db, redo));
+        return new UndoResult(made[0], made[1], made[2]);
     }
 
     /**
-     * What can be undone and redone.
+     * What can be undone and redone. It waits until the writers of this process are done.
      *
      * @return for the app's menu
      */
@@ -215,8 +222,7 @@ public final class Database implements AutoCloseable {
         long[] numbers = new long[3];
         byte[][] labels = new byte[2][];
         run(db -> Native.undoState(db, numbers, labels));
-        return new UndoState(numbers[0], numbers[1], numbers[2] != 0, Texts.text(labels[0]),
-                Texts.text(labels[1]));
+        return UndoState.of(numbers, labels);
     }
 
     // ---- reads ----
@@ -327,13 +333,10 @@ public final class Database implements AutoCloseable {
      * @param paths 1 to 4 members, such as "due" or "$.address.city"
      */
     public void declareIndex(String name, String collection, List<String> paths) {
-        byte[] word = Texts.terminated(name, "name");
         byte[] of = Texts.terminated(collection, "collection");
-        byte[][] all = new byte[paths.size()][];
-        for (int i = 0; i < all.length; i++) {
-            all[i] = Texts.terminated(paths.get(i), "path");
-        }
-        run(db -> Native.declareIndex(db, word, of, all));
+        byte[][] all = paths.stream().map(path -> Texts.terminated(path, "path"))
+                .toArray(byte[][]::new);
+        run(db -> Native.declareIndex(db, Texts.terminated(name, "name"), of, all));
     }
 
     /**
@@ -343,8 +346,7 @@ public final class Database implements AutoCloseable {
      * @throws KedgeException.NotFound when there is none
      */
     public void dropIndex(String name) {
-        byte[] word = Texts.terminated(name, "name");
-        run(db -> Native.dropIndex(db, word));
+        run(db -> Native.dropIndex(db, Texts.terminated(name, "name")));
     }
 
     /**
@@ -368,7 +370,8 @@ public final class Database implements AutoCloseable {
     // ---- sync ----
 
     /**
-     * The state of sync, without using the network.
+     * The state of sync, without using the network. It may take a turn: a user interface keeps what
+     * {@link #watchStatus} has told last.
      *
      * @return that of now
      */
@@ -396,10 +399,14 @@ public final class Database implements AutoCloseable {
 
     /**
      * Pushes what is pending, and pulls. When it returns, the server has decided every edit made
-     * before the call.
+     * before the call, also client-only ones that have conflicted and were made again, and reads
+     * show a version that the server had after the call. After an exception no edit is lost, and
+     * sync goes on in the background.
      *
      * @param timeout null: no limit
-     * @throws KedgeException.Timeout and others, after which no edit is lost
+     * @throws KedgeException.Timeout also when the server is down; the message names the cause
+     * @throws KedgeException at once: Network when offline, NotFound without such a project,
+     *     Conflict when an edit waits for a newer server, the error of the status when it stopped
      */
     public void sync(Duration timeout) {
         int milliseconds = Waits.milliseconds(timeout);
@@ -439,7 +446,8 @@ public final class Database implements AutoCloseable {
      * @return an open cursor
      */
     public Mutations pending() {
-        return list(false);
+        return new Mutations(this, child("list", db -> Native.listOpen(db, false),
+                Native::listClose));
     }
 
     /**
@@ -448,11 +456,8 @@ public final class Database implements AutoCloseable {
      * @return an open cursor
      */
     public Mutations rejected() {
-        return list(true);
-    }
-
-    private Mutations list(boolean of) {
-        return new Mutations(this, child("list", db -> Native.listOpen(db, of), Native::listClose));
+        return new Mutations(this, child("list", db -> Native.listOpen(db, true),
+                Native::listClose));
     }
 
     /**
@@ -590,11 +595,6 @@ public final class Database implements AutoCloseable {
      * @throws KedgeException.InvalidArgument when the database is not callerDriven
      */
     public Loop loop() {
-        int descriptor = with(Native::loopDescriptor);
-        if (descriptor < 0) {
-            throw new KedgeException.InvalidArgument("not-caller-driven",
-                    "the database was not opened with callerDriven");
-        }
-        return new Loop(this, descriptor);
+        return new Loop(this);
     }
 }

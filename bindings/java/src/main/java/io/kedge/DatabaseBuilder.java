@@ -200,9 +200,11 @@ public final class DatabaseBuilder {
     }
 
     /**
-     * Runs the functions of watches, for example {@code SwingUtilities::invokeLater}.
+     * Runs the functions of watches. The status and the query of a watch are read there, too, and
+     * may take a turn: so an app whose user interface must not wait leaves it out, and hands over
+     * what its functions get, for example by {@code SwingUtilities.invokeLater}.
      *
-     * @param executor must run each task
+     * @param executor must run each task; null: Kedge's thread runs them
      * @return this builder
      */
     public DatabaseBuilder dispatch(Executor executor) {
@@ -224,7 +226,9 @@ public final class DatabaseBuilder {
     }
 
     /**
-     * Opens or creates the database.
+     * Opens or creates the database. Waits until other processes that have the folder open have
+     * finished what they write. When the mutators are not those of the last opening, all pending
+     * edits run again before it returns, which may take seconds: open on a thread that may wait.
      *
      * @return the database, which the app closes
      * @throws KedgeException when an option is not allowed, or the folder cannot be opened

@@ -18,9 +18,13 @@ public final class Loop {
     private final Database db;
     private final int descriptor;
 
-    Loop(Database db, int descriptor) {
+    Loop(Database db) {
         this.db = db;
-        this.descriptor = descriptor;
+        this.descriptor = db.with(Native::loopDescriptor);
+        if (descriptor < 0) {
+            throw new KedgeException.InvalidArgument("not-caller-driven",
+                    "the database was not opened with callerDriven");
+        }
     }
 
     /**

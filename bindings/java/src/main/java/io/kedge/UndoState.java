@@ -11,4 +11,9 @@ package io.kedge;
  * @param redoLabel of the next redo
  */
 public record UndoState(long undoCount, long redoCount, boolean open, String undoLabel,
-        String redoLabel) {}
+        String redoLabel) {
+    static UndoState of(long[] numbers, byte[][] labels) {
+        return new UndoState(numbers[0], numbers[1], numbers[2] != 0, Texts.text(labels[0]),
+                Texts.text(labels[1]));
+    }
+}

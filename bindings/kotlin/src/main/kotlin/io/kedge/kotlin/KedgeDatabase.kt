@@ -59,7 +59,10 @@ private class Entries(private val items: Iterator<Item>) : Iterator<Entry<String
     override fun next(): Entry<String> = items.next().entry()
 }
 
-/** Opens or creates the database in the folder [path]; [options] are those of [DatabaseBuilder]. */
+/**
+ * Opens or creates the database in the folder [path]; [options] are those of [DatabaseBuilder].
+ * It waits as [DatabaseBuilder.open] does, and a cancelled caller waits for it.
+ */
 public suspend fun openKedge(
     path: String,
     dispatcher: CoroutineDispatcher = Dispatchers.IO,
@@ -92,8 +95,8 @@ public class KedgeDatabase(
     private val atClose = ConcurrentHashMap.newKeySet<() -> Unit>()
 
     /**
-     * Closes the database, and waits for its calls; its flows end. Not in a function that Kedge
-     * calls.
+     * Closes the database on the calling thread, and waits as [Database.close] does: not on that of
+     * a user interface, nor in a function that Kedge calls. Its flows end.
      */
     override fun close() {
         java.close()
@@ -125,7 +128,7 @@ public class KedgeDatabase(
 
     // Edits.
 
-    /** Makes an edit, and returns its sequence. [args] is JSON. */
+    /** Makes an edit, as [Database.mutate] does, and returns its sequence. [args] is JSON. */
     public suspend fun mutateJson(name: String, args: String): Long =
         blocking { mutate(name, args) }
 
@@ -157,7 +160,7 @@ public class KedgeDatabase(
         base: String? = null,
     ): Long = blocking { editText(collection, id, path, base, text) }
 
-    /** Takes back an edit that was not sent. */
+    /** Takes back an edit that was not sent, as [Database.cancel] does. */
     public suspend fun cancel(sequence: Long): Unit = blocking { cancel(sequence) }
 
     /** What [edits] makes is undone together. It runs on one thread, and so cannot suspend. */
@@ -171,7 +174,7 @@ public class KedgeDatabase(
     /** Takes back the newest undo. */
     public suspend fun redo(): UndoResult = blocking { redo() }
 
-    /** What can be undone and redone. */
+    /** What can be undone and redone. It waits as [Database.undoState] does. */
     public suspend fun undoState(): UndoState = blocking { undoState() }
 
     // Reads.
@@ -266,13 +269,16 @@ public class KedgeDatabase(
 
     // Sync.
 
-    /** The state of sync. */
+    /** The state of sync. It may wait for a writer; [statuses] tells each change of it. */
     public suspend fun status(): SyncStatus = blocking { status() }
 
     /** Switches offline or online, as [Database.setOnline] says. */
     public suspend fun setOnline(online: Boolean): Unit = blocking { setOnline(online) }
 
-    /** Pushes what is pending, and pulls. A cancelled caller ends at once, and the sync goes on. */
+    /**
+     * Pushes what is pending, and pulls, as [Database.sync] does; with its exceptions. A cancelled
+     * caller ends at once, and the sync goes on.
+     */
     public suspend fun sync(timeout: Duration = 30.seconds): Unit =
         waiting { sync(timeout.orNull()) }
 
