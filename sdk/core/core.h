@@ -134,6 +134,7 @@ typedef struct kedge_core_event {
             int64_t last_id; /* when OK: the last id that it held; 0: it held none */
             int64_t version; /* when OK: the version that covers it; 0: not told */
             bool queued;     /* when OK: the server holds it, and will decide it later */
+            bool behind;     /* when OK: nothing was sent, since a pull must come first */
         } push_ended;
         struct {
             kedge_request_kind request; /* any but a push */
@@ -184,6 +185,7 @@ typedef struct kedge_core_action {
             uint32_t count_max;
             size_t size_max_bytes;
             bool upload; /* through the server's blobs: three requests, each with the deadline */
+            bool fresh;  /* the store has pulled what the pushes before this one have led to */
         } push;
         struct {
             kedge_request_kind request; /* any but a push */
@@ -283,6 +285,7 @@ typedef struct kedge_core {
     uint32_t push_count_max;
     size_t push_size_max_bytes;
     bool push_upload;   /* the next push holds one mutation, and is uploaded */
+    bool push_behind;   /* the next push goes behind a pull */
     kedge_error held;   /* of the last push, when a newer server is to take it; else KEDGE_OK */
     uint32_t identity;  /* identity refusals in a row */
     bool identity_held; /* no push until a pull begun after one has ended */
@@ -302,6 +305,7 @@ typedef struct kedge_core {
     bool source_bodies;        /* the source still lacks bodies */
     bool pull_due;
     bool pulled;       /* one pull has ended well */
+    bool pulled_since; /* one has, since the client started or went online */
     uint32_t agains;   /* rounds without progress */
     bool pull_blocked; /* no pull until ONLINE; `blocked_error` says why */
     kedge_error blocked_error;

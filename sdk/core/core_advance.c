@@ -74,6 +74,7 @@ static void advance_push(kedge_core *core, kedge_core_actions *actions)
     action->push.count_max = core->push_upload ? 1 : core->push_count_max;
     action->push.size_max_bytes = core->push_size_max_bytes;
     action->push.upload = core->push_upload;
+    action->push.fresh = kedge_core_is_fresh(core);
 }
 
 /* ---- pull, and what runs in its place ---- */

@@ -33,6 +33,9 @@ bool kedge_core_is_uncovered(const kedge_core *core);
 bool kedge_core_is_queued(const kedge_core *core);
 /* The last push was held back, and what it held is pending still. */
 bool kedge_core_push_is_held(const kedge_core *core);
+/* A pull has told what the server had when the client went online, and what all pushes have led to;
+ * or no pull can tell it now. */
+bool kedge_core_is_fresh(const kedge_core *core);
 bool kedge_core_push_is_wanted(const kedge_core *core);
 bool kedge_core_pull_is_wanted(const kedge_core *core);
 bool kedge_core_stream_is_wanted(const kedge_core *core);

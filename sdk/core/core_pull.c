@@ -77,7 +77,7 @@ static void pulled(kedge_core *core)
     if (core->sync_wanted) kedge_channel_ask(core, &core->push);
     core->step = KEDGE_STEP_IDLE;
     core->agains = 0;
-    core->pulled = true;
+    core->pulled = core->pulled_since = true;
     core->push_pulled = core->pull_push;
     if (core->sync_begun) core->sync_pulled = true;
     core->sync_begun = false;

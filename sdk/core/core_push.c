@@ -108,15 +108,27 @@ static void shorten(kedge_core *core, const kedge_core_event *event)
     core->push_upload = single && !uploaded;
 }
 
+/* Nothing was sent: what is next is made anew on what the pull brings. */
+static void wait_for_pull(kedge_core *core)
+{
+    KEDGE_ASSERT(!kedge_core_is_fresh(core));
+    kedge_channel_postpone(core, &core->push, 0);
+    core->push.at_ms = KEDGE_CORE_AT_ONCE;
+    kedge_channel_wake(core, &core->pull);
+}
+
 void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
                            kedge_core_actions *actions)
 {
     const kedge_request_result *result = &event->push_ended.result;
     KEDGE_ASSERT(event->kind == KEDGE_EVENT_PUSH_ENDED && core->push.running);
     core->held = (kedge_error){.status = KEDGE_OK};
+    core->push_behind = result->response == KEDGE_RESPONSE_OK && event->push_ended.behind;
     switch (result->response) {
     case KEDGE_RESPONSE_OK:
-        if (event->push_ended.last_id > 0) {
+        if (core->push_behind) {
+            wait_for_pull(core);
+        } else if (event->push_ended.last_id > 0) {
             pushed(core, event);
         } else { /* the store had nothing although something is pending: look again, not at once */
             kedge_channel_fail(core, &core->push, 0);

@@ -42,10 +42,21 @@ static bool rotating(const kedge_core *core)
            (core->step == KEDGE_STEP_OUTCOMES && core->source == KEDGE_REQUEST_RETIRE);
 }
 
+bool kedge_core_is_fresh(const kedge_core *core)
+{
+    return core->pull_blocked || core->pull.failures > 0 ||
+           (core->pulled_since && core->push_pulled == core->push_count);
+}
+
+static bool push_waits_for_pull(const kedge_core *core)
+{
+    return core->push_behind && kedge_core_is_pending(core) && !kedge_core_is_fresh(core);
+}
+
 bool kedge_core_push_is_wanted(const kedge_core *core)
 {
     const kedge_core_position *position = &core->position;
-    if (!kedge_core_is_pending(core)) return false;
+    if (!kedge_core_is_pending(core) || push_waits_for_pull(core)) return false;
     if (core->identity_held || rotating(core)) return false;
     if (position->highest_id <= core->pushed_through_id) return false;
     return !core->push_cut || position->lowest_pending_id > core->push_cut_at_id;
@@ -62,7 +73,8 @@ void kedge_core_want(kedge_core *core, int64_t version)
 bool kedge_core_pull_is_wanted(const kedge_core *core)
 {
     if (core->pull_blocked) return false;
-    return core->pull_due || core->want_version > core->position.version ||
+    return core->pull_due || push_waits_for_pull(core) ||
+           core->want_version > core->position.version ||
            ((!core->stream_up || kedge_core_is_queued(core)) && core->now_ms >= core->next_pull_ms);
 }
 

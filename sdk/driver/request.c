@@ -12,7 +12,8 @@
 #define PULL_RESPONSE_BYTES  33554432 /* a delta of more than 8 MiB is sent as a snapshot */
 #define PAGE_RESPONSE_BYTES  33554432
 
-/* A request that is being made. `nothing`: there is nothing to send. */
+/* A request that is being made. `nothing`: there is nothing to send; of a push `behind`: not before
+ * a pull. */
 typedef struct outgoing {
     const char *method;
     kedge_buffer path;
@@ -20,6 +21,7 @@ typedef struct outgoing {
     kedge_buffer range; /* empty: all is asked for */
     size_t response_bytes_max;
     bool nothing;
+    bool behind;
 } outgoing;
 
 static kedge_request_kind request_of(const kedge_core_action *action)
@@ -60,39 +62,39 @@ static kedge_status take(void *context, const kedge_wire_mutation *mutation, ked
     return kedge_buffer_status(body->out, error);
 }
 
-/* Writes a push with the mutations from the lowest uncovered id above `after_id` on: at most
- * `count_max` and about `bytes_max` (at least one). `*count` 0: nothing to push, and `out` is
- * empty. */
-static kedge_status write_push(const kedge_driver *driver, int64_t after_id, uint32_t count_max,
-                               size_t bytes_max, kedge_buffer *out, uint32_t *count,
-                               int64_t *last_id, kedge_error *error)
+/* Writes a push of at most `count_max` mutations and about `size_max_bytes` (at least one). `made`
+ * tells what it holds; when that is nothing, `out` is empty. */
+static kedge_status write_push(const kedge_driver *driver, const kedge_core_action *action,
+                               kedge_buffer *out, kedge_store_pushed *made, kedge_error *error)
 {
-    push_body body = {.out = out, .bytes_max = bytes_max, .schema_version = driver->schema_version};
+    push_body body = {.out = out,
+                      .bytes_max = action->push.size_max_bytes,
+                      .schema_version = driver->schema_version};
     kedge_store_push_taker taker = {&body, begin, take};
     kedge_status status =
-        kedge_store_push(driver->store, after_id, count_max, &taker, count, last_id, error);
-    if (status == KEDGE_OK && *count > 0) {
+        kedge_store_push(driver->store, action->push.after_id, action->push.count_max,
+                         action->push.fresh, &taker, made, error);
+    if (status == KEDGE_OK && made->count > 0) {
         KEDGE_ASSERT(body.client_id[0] != '\0');
         kedge_wire_push_request_end(&body.writer, body.client_id);
         status = kedge_buffer_status(out, error);
     }
-    if (status != KEDGE_OK || *count == 0) kedge_buffer_clear(out);
+    if (status != KEDGE_OK || made->count == 0) kedge_buffer_clear(out);
     return status;
 }
 
 static kedge_status build_push(kedge_driver *driver, const kedge_core_action *action, outgoing *out,
                                kedge_error *error)
 {
-    uint32_t count = 0;
+    kedge_store_pushed made = {0};
     kedge_buffer_append_text(&out->path, "push");
     out->method = "POST";
     out->response_bytes_max = SMALL_RESPONSE_BYTES;
-    driver->push_last_id = 0;
-    kedge_status status =
-        write_push(driver, action->push.after_id, action->push.count_max,
-                   action->push.size_max_bytes, &out->body, &count, &driver->push_last_id, error);
-    out->nothing = status == KEDGE_OK && count == 0;
-    driver->push_held = count;
+    kedge_status status = write_push(driver, action, &out->body, &made, error);
+    out->nothing = status == KEDGE_OK && made.count == 0;
+    out->behind = made.behind;
+    driver->push_last_id = made.last_id;
+    driver->push_held = made.count;
     if (driver->upload.step != KEDGE_UPLOAD_NONE) kedge_driver_upload_end(driver);
     if (status != KEDGE_OK || out->nothing || !action->push.upload) return status;
     driver->upload.deadline_ms = action->push.deadline_ms;
@@ -234,10 +236,11 @@ static kedge_status hand_over(kedge_driver *driver, const kedge_core_action *act
 
 /* The store had nothing to send. An empty push ends with success and the present position; a step
  * of a pull starts over. */
-static void end_with_nothing(kedge_driver *driver, kedge_core_event *event)
+static void end_with_nothing(kedge_driver *driver, const outgoing *out, kedge_core_event *event)
 {
-    kedge_driver_result(event)->response =
-        event->kind == KEDGE_EVENT_PUSH_ENDED ? KEDGE_RESPONSE_OK : KEDGE_RESPONSE_GONE;
+    bool push = event->kind == KEDGE_EVENT_PUSH_ENDED;
+    kedge_driver_result(event)->response = push ? KEDGE_RESPONSE_OK : KEDGE_RESPONSE_GONE;
+    if (push) event->push_ended.behind = out->behind;
     driver->position_due = true;
 }
 
@@ -258,7 +261,7 @@ bool kedge_driver_send(kedge_driver *driver, const kedge_core_action *action,
         result->response =
             status == KEDGE_NETWORK ? KEDGE_RESPONSE_NETWORK : KEDGE_RESPONSE_TRANSIENT;
     } else if (out.nothing) {
-        end_with_nothing(driver, ended);
+        end_with_nothing(driver, &out, ended);
     }
     kedge_buffer_free(&out.path);
     kedge_buffer_free(&out.body);

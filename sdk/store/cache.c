@@ -69,12 +69,14 @@ typedef struct keyed_table {
     char insert[24]; /* does not change an existing row */
     char update[24];
     char remove[24];
+    char first[24]; /* the first row of a collection, or behind an id */
+    char behind[24];
 } keyed_table;
 
 #define KEYED_TABLE(table, number)                                                                 \
     {                                                                                              \
         table, number, "{find " table "}", "{insert " table "}", "{update " table "}",             \
-            "{remove " table "}"                                                                   \
+            "{remove " table "}", "{first " table "}", "{behind " table "}"                        \
     }
 
 static const keyed_table ITEM = KEYED_TABLE("item", KEDGE_ROW_ITEM);
@@ -211,27 +213,38 @@ static kedge_status reader_get(void *context, kedge_bytes collection, kedge_byte
     return kedge_buffer_status(value, error);
 }
 
+/* The first row of the collection, or the first one behind `after`. */
+static kedge_status next_row(kedge_store_db *db, const keyed_table *table, kedge_bytes collection,
+                             bool from_start, kedge_bytes after, kedge_cache_row *row,
+                             kedge_error *error)
+{
+    sqlite3_stmt *next;
+    kedge_bytes from = from_start ? (kedge_bytes){"", 0} : after;
+    kedge_status status = kedge_store_db_find(db, from_start ? table->first : table->behind, &next,
+                                              error, "tt", collection, from);
+    if (status != KEDGE_OK) return status;
+    if (!kedge_row_read(kedge_row_begin(table->kind, collection), next, 0, row) ||
+        (!from_start && kedge_bytes_compare(row->id, after) <= 0))
+        return kedge_row_fail(db, table->name, collection, row->id, error);
+    return KEDGE_OK;
+}
+
+static kedge_status give_row(const kedge_cache_row *row, kedge_buffer *id, kedge_buffer *value,
+                             kedge_error *error)
+{
+    kedge_buffer_append_bytes(id, row->id);
+    kedge_buffer_append_bytes(value, row->value);
+    kedge_status status = kedge_buffer_status(id, error);
+    return status == KEDGE_OK ? kedge_buffer_status(value, error) : status;
+}
+
 static kedge_status reader_next(void *context, kedge_bytes collection, bool from_start,
                                 kedge_bytes after, kedge_buffer *id, kedge_buffer *value,
                                 kedge_error *error)
 {
-    static const char *const first = "{rows item} AND id >= ?2 ORDER BY id LIMIT 1";
-    static const char *const behind = "{rows item} AND id > ?2 ORDER BY id LIMIT 1";
-    kedge_store_db *db = context;
-    sqlite3_stmt *next;
     kedge_cache_row row;
-    kedge_bytes from = from_start ? (kedge_bytes){"", 0} : after;
-    kedge_status status =
-        kedge_store_db_find(db, from_start ? first : behind, &next, error, "tt", collection, from);
-    if (status != KEDGE_OK) return status;
-    if (!kedge_row_read(kedge_row_begin(KEDGE_ROW_ITEM, collection), next, 0, &row) ||
-        (!from_start && kedge_bytes_compare(row.id, after) <= 0))
-        return kedge_row_fail(db, "item", collection, row.id, error);
-    kedge_buffer_append_bytes(id, row.id);
-    kedge_buffer_append_bytes(value, row.value);
-    sqlite3_reset(next);
-    status = kedge_buffer_status(id, error);
-    return status == KEDGE_OK ? kedge_buffer_status(value, error) : status;
+    kedge_status status = next_row(context, &ITEM, collection, from_start, after, &row, error);
+    return status == KEDGE_OK ? give_row(&row, id, value, error) : status;
 }
 
 kedge_state_reader kedge_cache_reader(kedge_store_db *db)
@@ -269,6 +282,64 @@ kedge_status kedge_cache_delete_base(kedge_store_db *db, kedge_row_total *bases,
 {
     bool changed;
     return delete_row(db, &BASE, bases, collection, id, &changed, error);
+}
+
+/* ---- the canonical state: base over item ---- */
+
+static kedge_status canonical_get(void *context, kedge_bytes collection, kedge_bytes id,
+                                  kedge_buffer *value, kedge_error *error)
+{
+    kedge_cache_row row;
+    kedge_status status = kedge_cache_base(context, collection, id, &row, error);
+    if (status == KEDGE_NOT_FOUND) return reader_get(context, collection, id, value, error);
+    if (status != KEDGE_OK) return status;
+    if (!row.has_value)
+        return kedge_fail(error, KEDGE_NOT_FOUND, "item-not-found", "there is no such item");
+    kedge_buffer_append_bytes(value, row.value);
+    return kedge_buffer_status(value, error);
+}
+
+/* The lower one of the next item and the next base. `base->has_value` false: nothing is there. */
+static kedge_status next_canonical(kedge_store_db *db, kedge_bytes collection, bool from_start,
+                                   kedge_bytes after, kedge_cache_row *lowest, kedge_error *error)
+{
+    kedge_cache_row item;
+    kedge_status has_item = next_row(db, &ITEM, collection, from_start, after, &item, error);
+    if (has_item != KEDGE_OK && has_item != KEDGE_DONE) return has_item;
+    kedge_status status = next_row(db, &BASE, collection, from_start, after, lowest, error);
+    if (status != KEDGE_OK && status != KEDGE_DONE) return status;
+    if (has_item == KEDGE_OK &&
+        (status == KEDGE_DONE || kedge_bytes_compare(item.id, lowest->id) < 0)) {
+        *lowest = item;
+        return KEDGE_OK;
+    }
+    return status;
+}
+
+static kedge_status canonical_next(void *context, kedge_bytes collection, bool from_start,
+                                   kedge_bytes after, kedge_buffer *id, kedge_buffer *value,
+                                   kedge_error *error)
+{
+    kedge_store_db *db = context;
+    kedge_cache_row row;
+    kedge_buffer absent = kedge_buffer_make(id->allocator);
+    kedge_status status = next_canonical(db, collection, from_start, after, &row, error);
+    while (status == KEDGE_OK && !row.has_value) {
+        kedge_buffer_clear(&absent);
+        kedge_buffer_append_bytes(&absent, row.id);
+        status = kedge_buffer_status(&absent, error);
+        if (status == KEDGE_OK)
+            status =
+                next_canonical(db, collection, false, kedge_buffer_bytes(&absent), &row, error);
+    }
+    if (status == KEDGE_OK) status = give_row(&row, id, value, error);
+    kedge_buffer_free(&absent);
+    return status;
+}
+
+kedge_state_reader kedge_cache_canonical_reader(kedge_store_db *db)
+{
+    return (kedge_state_reader){db, canonical_get, canonical_next};
 }
 
 static kedge_status load_row(kedge_store_db *db, sqlite3_stmt *cursor, kedge_row_total *seen,

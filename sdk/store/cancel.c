@@ -50,28 +50,6 @@ static kedge_status check_cancel(kedge_store *store, int64_t sequence,
     return status;
 }
 
-/* The row is replaced by a no-op with the same uid, so that no id changes. */
-static kedge_status rewrite_as_noop(kedge_store *store, const kedge_pending *row,
-                                    kedge_outbox_meta *meta, kedge_error *error)
-{
-    static const char *const sql =
-        "UPDATE pending SET name = 'kedge.noop', args = 'null', digest = ?2 WHERE sequence = ?1";
-    static const char *const checksum = "SELECT checksum FROM pending WHERE sequence = ?1";
-    kedge_store_db *db = &store->outbox;
-    uint8_t digest[KEDGE_DIGEST_SIZE];
-    int64_t sequence = row->sequence, before, after;
-    kedge_outbox_digest(KEDGE_BYTES("kedge.noop"), KEDGE_BYTES("null"), row->uid, digest);
-    kedge_status status = kedge_store_db_find_number(db, checksum, &before, error, "i", sequence);
-    if (status == KEDGE_OK)
-        status = kedge_store_db_change(db, sql, error, "ib", sequence,
-                                       ((kedge_bytes){(const char *)digest, sizeof digest}));
-    if (status == KEDGE_OK) status = kedge_outbox_seal(db, sequence, error);
-    if (status == KEDGE_OK)
-        status = kedge_store_db_find_number(db, checksum, &after, error, "i", sequence);
-    if (status == KEDGE_OK) meta->pending_sum += after - before;
-    return status;
-}
-
 /* KEDGE_DONE: nothing is done, since there should be footprints first. */
 static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *error)
 {
@@ -91,7 +69,10 @@ static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *
     if (status == KEDGE_OK && !asked->retraced && outbox.pending_rows > KEDGE_RETRACE_ROWS &&
         !kedge_store_has_footprints(store, &before))
         return KEDGE_DONE;
-    if (status == KEDGE_OK) status = rewrite_as_noop(store, &row, &outbox, error);
+    /* The row is replaced by a no-op with the same uid, so that no id changes. */
+    if (status == KEDGE_OK)
+        status = kedge_outbox_rewrite(&store->outbox, &row, KEDGE_BYTES("kedge.noop"),
+                                      KEDGE_BYTES("null"), &outbox, error);
     if (status == KEDGE_OK) {
         outbox.revision++;
         status = kedge_outbox_meta_write(&store->outbox, &outbox, error);

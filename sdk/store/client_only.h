@@ -24,6 +24,17 @@ kedge_status kedge_client_only_args(const kedge_recording *read, const kedge_ove
 /* Whether a conflict of the row is followed by another attempt. */
 bool kedge_client_only_again(const kedge_registry *registry, kedge_bytes name, kedge_bytes args);
 
+/* ---- renew.c ---- */
+/* Whether the row is of a client-only mutation that was never sent, and is made anew when it is. */
+bool kedge_client_only_unsent(const kedge_store *store, const kedge_outbox_meta *outbox,
+                              const kedge_pending *row);
+/* Call in the outbox's write transaction. Makes such edits anew among the first `count_max` rows
+ * above `after_id`: what they have read and written becomes what they read and write on the state
+ * of now. Changes `outbox`, which the caller writes. */
+kedge_status kedge_client_only_renew(kedge_store *store, int64_t after_id, uint32_t count_max,
+                                     kedge_outbox_meta *outbox, const kedge_cache_meta *cache,
+                                     kedge_error *error);
+
 /* ---- changes.c ---- */
 /* Adds the changes of a later commit: each key is listed once, with the values before both and
  * behind both, and not at all when these are the same. */

@@ -285,6 +285,26 @@ kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row,
     return status;
 }
 
+kedge_status kedge_outbox_rewrite(kedge_store_db *db, const kedge_pending *row, kedge_bytes name,
+                                  kedge_bytes args, kedge_outbox_meta *meta, kedge_error *error)
+{
+    static const char *const sql =
+        "UPDATE pending SET name = ?2, args = ?3, digest = ?4 WHERE sequence = ?1";
+    static const char *const checksum = "SELECT checksum FROM pending WHERE sequence = ?1";
+    uint8_t digest[KEDGE_DIGEST_SIZE];
+    int64_t sequence = row->sequence, before, after;
+    kedge_outbox_digest(name, args, row->uid, digest); /* the row is borrowed until the next line */
+    kedge_status status = kedge_store_db_find_number(db, checksum, &before, error, "i", sequence);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_change(db, sql, error, "ittb", sequence, name, args,
+                                       ((kedge_bytes){(const char *)digest, sizeof digest}));
+    if (status == KEDGE_OK) status = kedge_outbox_seal(db, sequence, error);
+    if (status == KEDGE_OK)
+        status = kedge_store_db_find_number(db, checksum, &after, error, "i", sequence);
+    if (status == KEDGE_OK) meta->pending_sum += after - before;
+    return status;
+}
+
 kedge_status kedge_outbox_seal(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
     static const char *const sql = "UPDATE pending SET checksum = {pending#} WHERE sequence = ?1";

@@ -156,6 +156,8 @@ static const char CACHE_PIECES[] =
     /* ---- the rows of the cache ---- */
     "rows=SELECT id, value, checksum FROM @ WHERE collection = ?1\n"
     "find={rows @} AND id = ?2\n"
+    "first={rows @} AND id >= ?2 ORDER BY id LIMIT 1\n"
+    "behind={rows @} AND id > ?2 ORDER BY id LIMIT 1\n"
     "insert=INSERT INTO @ VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING\n"
     "update=UPDATE @ SET value = ?3, checksum = ?4 WHERE collection = ?1 AND id = ?2\n"
     "remove=DELETE FROM @ WHERE collection = ?1 AND id = ?2\n"

@@ -49,6 +49,7 @@ typedef struct kedge_rerun {
     kedge_overlay *written;    /* by the mutation that runs */
     kedge_recording recording; /* of what it reads */
     kedge_tx *tx;
+    bool rejected; /* that mutation, which has written nothing */
     const char *client;
     kedge_footprints *footprints; /* NULL: not recorded, or they cannot be */
 } kedge_rerun;
@@ -58,7 +59,12 @@ typedef struct kedge_rerun {
 kedge_status kedge_rerun_begin(kedge_store *store, kedge_rerun *work, kedge_overlay *prediction,
                                kedge_state_reader canonical, const char *client,
                                kedge_footprints *footprints, kedge_error *error);
-/* Runs a row, unless it is withheld. */
+/* Runs a row, unless it is withheld; its changes stay apart, in `written`. */
+kedge_status kedge_rerun_try(kedge_store *store, kedge_rerun *work, const kedge_pending *row,
+                             kedge_error *error);
+/* Adds these changes to the prediction. */
+kedge_status kedge_rerun_keep(kedge_rerun *work, const kedge_pending *row, kedge_error *error);
+/* Both. */
 kedge_status kedge_rerun_row(kedge_store *store, kedge_rerun *work, const kedge_pending *row,
                              kedge_error *error);
 void kedge_rerun_end(kedge_rerun *work);

@@ -1,6 +1,7 @@
 /* The contents of requests: a push has the lowest uncovered mutations, a pull the position. */
+#include "sdk/store/client_only.h"
 #include "sdk/store/outbox_rows.h"
-#include "sdk/store/store_internal.h"
+#include "sdk/store/prediction.h"
 
 #include "common/assert.h"
 
@@ -9,9 +10,9 @@
 typedef struct push {
     int64_t after_id;
     uint32_t count_max;
+    bool fresh;
     const kedge_store_push_taker *taker;
-    uint32_t count;
-    int64_t last_id;
+    kedge_store_pushed made;
 } push;
 
 /* What the prediction ran with. A mutator that this build lacks counts as its first version. */
@@ -49,22 +50,26 @@ static kedge_status give_row(kedge_store *store, const push *asked, const kedge_
     return asked->taker->take(asked->taker->context, &mutation, error);
 }
 
-static kedge_status give_rows(kedge_store *store, push *asked, const char *client,
+static kedge_status give_rows(kedge_store *store, push *asked, const kedge_outbox_meta *outbox,
                               const kedge_cache_meta *cache, kedge_error *error)
 {
     kedge_pending row;
+    kedge_store_pushed *made = &asked->made;
     sqlite3_stmt *cursor;
     kedge_status status = kedge_outbox_cursor_open(&store->outbox, cache, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while (asked->count < asked->count_max) {
+    while (made->count < asked->count_max) {
         status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error);
         if (status != KEDGE_OK) break;
         /* Mutations that an earlier client pushed only wait for their version. */
-        if (!kedge_bytes_equal_text(row.client, client) || row.id <= asked->after_id) continue;
+        if (!kedge_bytes_equal_text(row.client, outbox->client) || row.id <= asked->after_id)
+            continue;
+        made->behind = !asked->fresh && kedge_client_only_unsent(store, outbox, &row);
+        if (made->behind) break;
         status = give_row(store, asked, &row, error);
         if (status != KEDGE_OK) break;
-        asked->count++;
-        asked->last_id = row.id;
+        made->count++;
+        made->last_id = row.id;
     }
     sqlite3_reset(cursor);
     return status == KEDGE_DONE ? KEDGE_OK : status;
@@ -76,8 +81,7 @@ static kedge_status commit_sent(kedge_store *store, kedge_outbox_meta *outbox, i
 {
     if (last_id <= outbox->sent_through) return KEDGE_OK;
     outbox->sent_through = last_id;
-    kedge_status status = kedge_store_db_begin(&store->outbox, error);
-    if (status == KEDGE_OK) status = kedge_outbox_meta_write(&store->outbox, outbox, error);
+    kedge_status status = kedge_outbox_meta_write(&store->outbox, outbox, error);
     if (status == KEDGE_OK) status = kedge_wal_commit(&store->outbox, error);
     return status;
 }
@@ -87,29 +91,33 @@ static kedge_status push_work(kedge_store *store, void *context, kedge_error *er
     push *asked = context;
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
-    asked->count = 0;
-    asked->last_id = 0;
+    asked->made = (kedge_store_pushed){0};
     asked->taker->begin(asked->taker->context);
-    kedge_status status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
+    kedge_status status = kedge_store_db_begin(&store->outbox, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
-    if (status == KEDGE_OK) status = give_rows(store, asked, outbox.client, &cache, error);
-    if (status == KEDGE_OK && asked->count > 0)
-        status = commit_sent(store, &outbox, asked->last_id, error);
-    if (status == KEDGE_OK && asked->count > 0) kedge_store_phase(store, "push-sent");
+    if (status == KEDGE_OK && asked->fresh && kedge_prediction_fits(&outbox, &cache))
+        status = kedge_client_only_renew(store, asked->after_id, asked->count_max, &outbox, &cache,
+                                         error);
+    if (status == KEDGE_OK) status = give_rows(store, asked, &outbox, &cache, error);
+    if (status == KEDGE_OK && asked->made.count > 0)
+        status = commit_sent(store, &outbox, asked->made.last_id, error);
+    if (status == KEDGE_OK && asked->made.count > 0) kedge_store_phase(store, "push-sent");
     return status;
 }
 
-kedge_status kedge_store_push(kedge_store *store, int64_t after_id, uint32_t count_max,
-                              const kedge_store_push_taker *taker, uint32_t *count,
-                              int64_t *last_id, kedge_error *error)
+kedge_status kedge_store_push(kedge_store *store, int64_t after_id, uint32_t count_max, bool fresh,
+                              const kedge_store_push_taker *taker, kedge_store_pushed *made,
+                              kedge_error *error)
 {
-    push asked = {after_id, count_max > 0 ? count_max : 1, taker, 0, 0};
+    push asked = {.after_id = after_id,
+                  .count_max = count_max > 0 ? count_max : 1,
+                  .fresh = fresh,
+                  .taker = taker};
     KEDGE_ASSERT(after_id >= 0);
     kedge_status status = kedge_store_take_turn(store, push_work, &asked, error);
-    if (status != KEDGE_OK) return status;
-    *count = asked.count;
-    if (last_id) *last_id = asked.last_id;
-    return KEDGE_OK;
+    if (status == KEDGE_OK) *made = asked.made;
+    return status;
 }
 
 /* ---- pulling ---- */

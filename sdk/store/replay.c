@@ -63,8 +63,7 @@ static kedge_status run_row(kedge_store *store, kedge_tx *tx, const kedge_pendin
     kedge_call call = {.name = own ? kedge_bytes_of(made.name) : row->name,
                        .args = own ? made.args : row->args,
                        .caller = {store->user, store->role, client, row->timestamp_ms}};
-    kedge_status status = kedge_tx_run(tx, &call, error);
-    return status == KEDGE_REJECTED ? KEDGE_OK : status;
+    return kedge_tx_run(tx, &call, error);
 }
 
 /* ---- all of them ---- */
@@ -97,15 +96,27 @@ static void record(kedge_rerun *work, const kedge_pending *row)
     if (!sound) work->footprints = NULL;
 }
 
-kedge_status kedge_rerun_row(kedge_store *store, kedge_rerun *work, const kedge_pending *row,
+kedge_status kedge_rerun_try(kedge_store *store, kedge_rerun *work, const kedge_pending *row,
                              kedge_error *error)
 {
     kedge_recording_restart(&work->recording);
     kedge_overlay_clear(work->written);
     kedge_status status = row->withheld ? KEDGE_OK : run_row(store, work->tx, row, error);
-    if (status != KEDGE_OK) return status;
+    work->rejected = status == KEDGE_REJECTED;
+    return work->rejected ? KEDGE_OK : status;
+}
+
+kedge_status kedge_rerun_keep(kedge_rerun *work, const kedge_pending *row, kedge_error *error)
+{
     record(work, row);
     return add_written(work, error);
+}
+
+kedge_status kedge_rerun_row(kedge_store *store, kedge_rerun *work, const kedge_pending *row,
+                             kedge_error *error)
+{
+    kedge_status status = kedge_rerun_try(store, work, row, error);
+    return status == KEDGE_OK ? kedge_rerun_keep(work, row, error) : status;
 }
 
 kedge_status kedge_rerun_begin(kedge_store *store, kedge_rerun *work, kedge_overlay *prediction,
@@ -181,7 +192,7 @@ static kedge_status run_again(void *context, int64_t sequence, kedge_state_reade
         status = kedge_tx_new(store->allocator, store->registry, written, state, &tx, error);
     if (status == KEDGE_OK) status = run_row(store, tx, &row, error);
     kedge_tx_free(tx);
-    return status;
+    return status == KEDGE_REJECTED ? KEDGE_OK : status;
 }
 
 kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next, int64_t other,

@@ -204,11 +204,19 @@ typedef struct kedge_store_push_taker {
     kedge_status (*take)(void *context, const kedge_wire_mutation *mutation, kedge_error *error);
 } kedge_store_push_taker;
 
+typedef struct kedge_store_pushed {
+    uint32_t count; /* 0: nothing to push */
+    int64_t last_id;
+    bool behind; /* what is next goes behind a pull */
+} kedge_store_pushed;
+
 /* Gives the mutations from the lowest uncovered id above `after_id` on: at most `count_max` (at
- * least one). Commits sent_through before it returns. `*count` 0: nothing to push. */
-kedge_status kedge_store_push(kedge_store *store, int64_t after_id, uint32_t count_max,
-                              const kedge_store_push_taker *taker, uint32_t *count,
-                              int64_t *last_id, kedge_error *error);
+ * least one). Commits sent_through before it returns. `fresh`: the store has pulled what the server
+ * has, as far as is known. Client-only edits that were never sent are then made anew, on that
+ * state. Otherwise the push ends in front of them. */
+kedge_status kedge_store_push(kedge_store *store, int64_t after_id, uint32_t count_max, bool fresh,
+                              const kedge_store_push_taker *taker, kedge_store_pushed *made,
+                              kedge_error *error);
 /* Without a cache: the one that is lost may have lied, and a log project's mutations were decided
  * on it. `*lowest`, from which outcomes are asked for, is lowered to the lowest id that the tail or
  * the inbox has. */

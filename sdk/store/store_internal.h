@@ -379,6 +379,9 @@ kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row,
                                  kedge_outbox_meta *meta, kedge_error *error);
 /* Writes the checksum of a pending row that was checked and then changed; or of all rows. */
 kedge_status kedge_outbox_seal(kedge_store_db *db, int64_t sequence, kedge_error *error);
+/* Makes an intact row that was not sent another mutation, with the same uid. */
+kedge_status kedge_outbox_rewrite(kedge_store_db *db, const kedge_pending *row, kedge_bytes name,
+                                  kedge_bytes args, kedge_outbox_meta *meta, kedge_error *error);
 kedge_status kedge_outbox_seal_all(kedge_store_db *db, kedge_error *error);
 /* Counts `pending` again into `meta`; the caller must write `meta`. */
 kedge_status kedge_outbox_count_pending(kedge_store_db *db, kedge_outbox_meta *meta,
@@ -460,6 +463,8 @@ kedge_status kedge_cache_delete_base(kedge_store_db *db, kedge_row_total *bases,
                                      kedge_bytes collection, kedge_bytes id, kedge_error *error);
 /* Reads `item`: what is visible. */
 kedge_state_reader kedge_cache_reader(kedge_store_db *db);
+/* Of the canonical state: the one without what is predicted. */
+kedge_state_reader kedge_cache_canonical_reader(kedge_store_db *db);
 /* Reads all of `base` and checks it against the total `bases`. */
 kedge_status kedge_cache_load_base(kedge_store_db *db, const kedge_row_total *bases,
                                    kedge_overlay *base, kedge_error *error);

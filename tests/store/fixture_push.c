@@ -34,7 +34,11 @@ kedge_status fixture_push_body(kedge_store *store, uint32_t count_max, size_t by
 {
     push_body writing = {.out = body, .bytes_max = bytes_max};
     kedge_store_push_taker taker = {&writing, begin_push, take_pushed};
-    kedge_status status = kedge_store_push(store, 0, count_max, &taker, count, last_id, error);
-    if (status == KEDGE_OK && *count > 0) kedge_wire_push_request_end(&writing.writer, "g");
+    kedge_store_pushed made;
+    kedge_status status = kedge_store_push(store, 0, count_max, true, &taker, &made, error);
+    if (status != KEDGE_OK) return status;
+    *count = made.count;
+    if (last_id) *last_id = made.last_id;
+    if (*count > 0) kedge_wire_push_request_end(&writing.writer, "g");
     return status;
 }
