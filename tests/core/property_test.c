@@ -31,6 +31,7 @@ typedef struct world {
     bool token_asked;
     bool shut_down;
     bool push_running;
+    bool push_fresh;
     int64_t push_through; /* the last id that it holds */
     bool pull_running;
     kedge_request_kind pull_kind;
@@ -85,6 +86,7 @@ static void take_push(world *w, const kedge_core_action *action)
     assert_in_range(action->push.size_max_bytes, 1, KEDGE_CORE_PUSH_BYTES_MAX);
     assert_true(w->position.lowest_pending_id <= w->position.highest_id);
     w->push_running = true;
+    w->push_fresh = action->push.fresh;
     w->push_through = w->position.lowest_pending_id + action->push.count_max - 1;
     if (w->push_through > w->position.highest_id) w->push_through = w->position.highest_id;
 }
@@ -225,6 +227,7 @@ static void end_push(world *w, kedge_response_class class)
     w->push_running = false;
     event.push_ended.last_id = last_id;
     event.push_ended.version = (int64_t)draw(w, 2) * (w->position.version + 1);
+    event.push_ended.behind = !w->push_fresh && draw(w, 4) == 0;
     take_event(w, event);
 }
 

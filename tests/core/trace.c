@@ -225,6 +225,13 @@ void trace_queued(trace *t, int64_t last_id)
                 name);
 }
 
+void trace_behind(trace *t)
+{
+    trace_event(t,
+                (kedge_core_event){.kind = KEDGE_EVENT_PUSH_ENDED, .push_ended = {.behind = true}},
+                "push goes behind a pull");
+}
+
 void trace_failed(trace *t, kedge_request_kind request, kedge_response_class response)
 {
     fail_event(t, request, response, 0);

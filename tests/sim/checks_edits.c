@@ -68,6 +68,25 @@ static void follow_all(const sim_view *of)
                 follow_remade(of, &ledger->entries[j], &of->inbox[i]);
 }
 
+/* A client-only edit is made anew when it is sent. Afterwards it stays as it was sent; only an older
+ * outbox has it as it was before. */
+static void follow_renewed(const sim_view *of, sim_entry *entry, const sim_pending_row *row)
+{
+    if (entry->damaged || memcmp(entry->uid, row->uid, sizeof row->uid) != 0 ||
+        memcmp(entry->digest, row->digest, sizeof row->digest) == 0)
+        return;
+    const sim_version *head = of->client->world->oracle.head;
+    bool older = of->client->damage.outbox_older || entry->copied;
+    if (!older && sim_oracle_decided_as(head, entry->uid, entry->digest, NULL) != NULL)
+        sim_violate(of->client->world, SIM_I6,
+                    "client %u: %" PRId64 " is made anew, and was decided before",
+                    of->client->index, entry->sequence);
+    if (memcmp(entry->first_uid, row->uid, sizeof row->uid) == 0)
+        memcpy(entry->first_digest, row->digest, sizeof row->digest);
+    memcpy(entry->digest, row->digest, sizeof row->digest);
+    of->client->world->report->renewed++;
+}
+
 static bool is_in_inbox(const sim_view *of, const sim_entry *entry)
 {
     for (size_t i = 0; i < of->inbox_count; i++) {
@@ -174,6 +193,8 @@ void check_i6_nothing_lost(const sim_view *of)
     for (size_t i = 0; i < ledger->count; i++) {
         sim_entry *entry = &ledger->entries[i];
         if (entry->cancelled || entry->released) continue;
+        for (size_t j = 0; j < of->pending_count; j++)
+            follow_renewed(of, entry, &of->pending[j]);
         count(of, SIM_I6);
         entry->in_inbox = is_in_inbox(of, entry);
         if (entry->in_inbox || sim_view_is_pending(of, entry) || is_covered(of, entry)) continue;

@@ -80,7 +80,8 @@ typedef struct sim_report {
     uint64_t queued; /* messages */
     uint64_t consumed;
     uint64_t reopened;
-    uint64_t remade; /* client-only edits, after a conflict */
+    uint64_t remade;  /* client-only edits, after a conflict */
+    uint64_t renewed; /* the same, before they were sent */
     uint64_t rotations;
     uint64_t lineages_lost;
     uint64_t repaired; /* folders that could not be opened */

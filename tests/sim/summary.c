@@ -22,6 +22,7 @@ void sim_print_summary(const sim_report *report)
     printf("%-44s %12" PRIu64 "\n", "messages consumed", report->consumed);
     printf("%-44s %12" PRIu64 "\n", "stores opened", report->reopened);
     printf("%-44s %12" PRIu64 "\n", "client-only edits made again", report->remade);
+    printf("%-44s %12" PRIu64 "\n", "client-only edits made anew when sent", report->renewed);
     printf("%-44s %12" PRIu64 "\n", "client ids rotated", report->rotations);
     printf("%-44s %12" PRIu64 "\n", "lineages lost", report->lineages_lost);
     printf("%-44s %12" PRIu64 "\n", "folders repaired", report->repaired);

@@ -46,6 +46,95 @@ static void test_an_edit_that_conflicts_keeps_its_sequence_and_is_applied_once(v
     assert_int_equal(fixture_outcome(f, second), KEDGE_OUTCOME_APPLIED);
 }
 
+static int64_t conflicts(kedge_store *store)
+{
+    return count_rows(store, "SELECT count(*) FROM rejected");
+}
+
+/* The edits of the second push and of the third one build on those of the first. */
+static void test_of_a_backlog_only_the_push_that_was_under_way_conflicts(void **state)
+{
+    fixture *f = own_fixture_of(state);
+    for (int i = 0; i < 250; i++)
+        fixture_mutate(f, "own-add", ADD(1));
+    own_push_behind(f, ADD(1000));
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).rejected, 0);
+    fixture_expect_canonical(f, "n", "1250");
+    assert_int_equal(conflicts(f->store), 100);
+    fixture_check(f);
+}
+
+static void test_an_edit_meets_what_was_pulled_before_it_is_sent(void **state)
+{
+    fixture *f = own_fixture_of(state);
+    fixture_mutate(f, "own-add", ADD(1));
+    fixture_mutate(f, "add", ADD(20));
+    fixture_mutate(f, "own-add", ADD(300));
+    naive_server_edit(f->server, "add", ADD(4000));
+    fixture_pull(f);
+    fixture_reopen(f);
+    assert_int_equal(fixture_push(f), NAIVE_OK);
+    fixture_check(f);
+    fixture_pull(f);
+    fixture_expect_canonical(f, "n", "4321");
+    assert_int_equal(conflicts(f->store), 0);
+    assert_int_equal(fixture_position(f).pending, 0);
+}
+
+/* What it read is no number any more, and then it is one again. */
+static void test_an_edit_that_the_mutator_refuses_is_sent_as_it_was(void **state)
+{
+    fixture *f = own_fixture_of(state);
+    char says[128] = "";
+    fixture_mutate(f, "own-refuse-over", "{\"id\":\"n\",\"limit\":5}");
+    naive_server_edit(f->server, "set", "{\"id\":\"n\",\"value\":9}");
+    fixture_pull(f);
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).rejected, 1);
+    own_first_row(f, true, says, sizeof says);
+    assert_non_null(strstr(says, "own-refuse-over"));
+    assert_null(strstr(says, "conflict"));
+}
+
+static void take_nothing(void *context)
+{
+    (void)context;
+}
+
+static kedge_status take_one(void *context, const kedge_wire_mutation *mutation, kedge_error *error)
+{
+    (void)error;
+    *(int64_t *)context = mutation->id;
+    return KEDGE_OK;
+}
+
+static void test_a_push_ends_in_front_of_an_edit_that_goes_behind_a_pull(void **state)
+{
+    fixture *f = own_fixture_of(state);
+    int64_t id = 0;
+    kedge_store_push_taker taker = {&id, take_nothing, take_one};
+    kedge_store_pushed made;
+    fixture_mutate(f, "add", ADD(1));
+    fixture_mutate(f, "own-add", ADD(20));
+    fixture_mutate(f, "add", ADD(300));
+    assert_int_equal(kedge_store_push(f->store, 0, 10, false, &taker, &made, NULL), KEDGE_OK);
+    assert_int_equal(made.count, 1);
+    assert_int_equal(made.last_id, 1);
+    assert_true(made.behind);
+    assert_int_equal(kedge_store_push(f->store, 1, 10, false, &taker, &made, NULL), KEDGE_OK);
+    assert_int_equal(made.count, 0);
+    assert_true(made.behind);
+    assert_int_equal(id, 1);
+    assert_int_equal(fixture_position(f).sent_through, 1);
+    assert_int_equal(kedge_store_push(f->store, 1, 10, true, &taker, &made, NULL), KEDGE_OK);
+    assert_int_equal(made.count, 2);
+    assert_false(made.behind);
+    /* What was sent is sent again as it is, whatever was pulled. */
+    assert_int_equal(kedge_store_push(f->store, 0, 10, false, &taker, &made, NULL), KEDGE_OK);
+    assert_int_equal(made.count, 3);
+}
+
 static void test_conflicts_without_end_lead_to_the_inbox(void **state)
 {
     fixture *f = own_fixture_of(state);
@@ -449,6 +538,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_an_edit_that_conflicts_keeps_its_sequence_and_is_applied_once),
+        TEST(test_of_a_backlog_only_the_push_that_was_under_way_conflicts),
+        TEST(test_an_edit_meets_what_was_pulled_before_it_is_sent),
+        TEST(test_an_edit_that_the_mutator_refuses_is_sent_as_it_was),
+        TEST(test_a_push_ends_in_front_of_an_edit_that_goes_behind_a_pull),
         TEST(test_conflicts_without_end_lead_to_the_inbox),
         TEST(test_what_the_mutator_refuses_then_is_shown_with_its_reason),
         TEST(test_an_edit_that_was_made_again_is_cancelled_by_its_first_sequence),
