@@ -108,10 +108,10 @@ static void shorten(kedge_core *core, const kedge_core_event *event)
     core->push_upload = single && !uploaded;
 }
 
-/* Nothing was sent: what is next is made anew on what the pull brings. */
+/* Nothing was sent: what is next is made anew on what the pull brings. It may have come meanwhile,
+ * or failed; then the push begins again at once. */
 static void wait_for_pull(kedge_core *core)
 {
-    KEDGE_ASSERT(!kedge_core_is_fresh(core));
     kedge_channel_postpone(core, &core->push, 0);
     core->push.at_ms = KEDGE_CORE_AT_ONCE;
     kedge_channel_wake(core, &core->pull);

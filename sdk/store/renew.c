@@ -1,13 +1,13 @@
 /* Client-only edits, made anew when they are first sent.
  *
- * The row of such an edit tells what it has read. When that has changed since, the server rejects it
- * as a conflict, and it is made again behind all others (remake.c), with one attempt less. A backlog
- * of edits that build on each other would conflict again and again: each push of them is behind the
- * edits that the push before it has brought back. But what a pull has brought is known here, and the
- * server has not seen an edit that was not sent. So before it leaves, its mutator runs once more: on
- * the canonical state, and behind all that is pending in front of it. The row keeps its id and uid,
- * and gets the reads and writes of this run. The prediction stays as it is, since a rebase runs the
- * mutator as well.
+ * The row of such an edit tells what it has read. When that has changed since, the server rejects
+ * it as a conflict, and it is made again behind all others (remake.c), with one attempt less. A
+ * backlog of edits that build on each other would conflict again and again: in each push are edits
+ * that were made before those of the last push came back. But what a pull has brought is known
+ * here, and the server has not seen an edit that was not sent. So before it leaves, its mutator
+ * runs once more: on the canonical state, and behind all that is pending in front of it. The row
+ * keeps its id and uid, and gets the reads and writes of this run. The prediction stays as it is,
+ * since a rebase runs the mutator as well.
  *
  * An edit that had another id before may have been sent under that one; it stays as it is. So does
  * one that the mutator refuses now: it conflicts, and the inbox gets the reason when it is made

@@ -71,87 +71,6 @@ static void test_a_pull_that_began_before_the_push_was_decided_is_followed_by_an
                     "[    0] applied version 5, covers 1\n");
 }
 
-/* Client-only edits are made anew on what the pull brings. */
-static void test_a_push_that_goes_behind_a_pull_waits_for_one_that_knows_all_pushes(void **state)
-{
-    trace *t = *state;
-    trace_settle(t, 3);
-    trace_mutation(t);
-    trace_poke(t, 4);
-    trace_pushed(t, 1, 5);
-    trace_mutation(t);
-    assert_false(t->actions.list[0].push.fresh);
-    trace_behind(t);
-    trace_ok(t, KEDGE_REQUEST_PULL);
-    trace_applied(t, 4, 0);
-    trace_ok(t, KEDGE_REQUEST_PULL);
-    trace_applied(t, 5, 1);
-    assert_int_equal(t->actions.list[0].kind, KEDGE_ACTION_PUSH);
-    assert_true(t->actions.list[0].push.fresh);
-    trace_expect(t, "[    0] mutation 1\n"
-                    "          send push\n"
-                    "[    0] poke of version 4\n"
-                    "          send pull\n"
-                    "[    0] pushed through 1, in version 5\n"
-                    "[    0] mutation 2\n"
-                    "          send push\n"
-                    "[    0] push goes behind a pull\n"
-                    "[    0] pull ok\n"
-                    "          apply pull\n"
-                    "[    0] applied version 4, covers 0\n"
-                    "          send pull\n"
-                    "[    0] pull ok\n"
-                    "          apply pull\n"
-                    "[    0] applied version 5, covers 1\n"
-                    "          send push\n");
-}
-
-/* The response of a push comes when a pull has covered all of it: nothing else wants a pull. */
-static void test_a_push_that_goes_behind_a_pull_brings_one_about(void **state)
-{
-    trace *t = *state;
-    trace_settle(t, 3);
-    trace_mutation(t);
-    trace_poke(t, 4);
-    trace_ok(t, KEDGE_REQUEST_PULL);
-    trace_applied(t, 4, 1);
-    trace_pushed(t, 1, 4);
-    trace_mutation(t);
-    trace_behind(t);
-    trace_ok(t, KEDGE_REQUEST_PULL);
-    trace_applied(t, 4, 0);
-    trace_expect(t, "[    0] mutation 1\n"
-                    "          send push\n"
-                    "[    0] poke of version 4\n"
-                    "          send pull\n"
-                    "[    0] pull ok\n"
-                    "          apply pull\n"
-                    "[    0] applied version 4, covers 1\n"
-                    "[    0] pushed through 1, in version 4\n"
-                    "[    0] mutation 2\n"
-                    "          send push\n"
-                    "[    0] push goes behind a pull\n"
-                    "          send pull\n"
-                    "[    0] pull ok\n"
-                    "          apply pull\n"
-                    "[    0] applied version 4, covers 0\n"
-                    "          send push\n");
-}
-
-/* Otherwise a full disk, say, would keep the edits from the server. */
-static void test_a_push_does_not_wait_for_a_pull_that_fails(void **state)
-{
-    trace *t = *state;
-    trace_settle(t, 3);
-    trace_mutation(t);
-    trace_pushed(t, 1, 4);
-    trace_mutation(t);
-    trace_behind(t);
-    trace_failed(t, KEDGE_REQUEST_PULL, KEDGE_RESPONSE_NETWORK);
-    assert_int_equal(t->actions.list[0].kind, KEDGE_ACTION_PUSH);
-    assert_true(t->actions.list[0].push.fresh);
-}
-
 static void test_mutations_during_a_push_leave_together_after_it(void **state)
 {
     trace *t = *state;
@@ -586,13 +505,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_a_pull_that_began_before_the_push_was_decided_is_followed_by_another, trace_setup,
             trace_teardown),
-        cmocka_unit_test_setup_teardown(
-            test_a_push_that_goes_behind_a_pull_waits_for_one_that_knows_all_pushes, trace_setup,
-            trace_teardown),
-        cmocka_unit_test_setup_teardown(test_a_push_that_goes_behind_a_pull_brings_one_about,
-                                        trace_setup, trace_teardown),
-        cmocka_unit_test_setup_teardown(test_a_push_does_not_wait_for_a_pull_that_fails,
-                                        trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_mutations_during_a_push_leave_together_after_it,
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_backlog_goes_batch_by_batch_as_pulls_cover_it,

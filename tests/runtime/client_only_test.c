@@ -298,6 +298,48 @@ static void test_a_sync_ends_while_edits_that_are_made_after_it_conflict(void **
     go(at->dbs[0], false);
 }
 
+/* A push holds 1,000 edits. Each edit builds on the one before it, and on what the other copy has
+ * changed. */
+static void test_a_backlog_of_more_than_a_push_meets_what_another_copy_has_changed(void **state)
+{
+    world *at = *state;
+    put_shelf(at->dbs[0], "{\"count\":2000,\"label\":\"oak\"}");
+    for (int i = 0; i < COPIES; i++)
+        sync_copy(at->dbs[i]);
+    go(at->dbs[0], false);
+    for (int i = 0; i < 1100; i++)
+        take(at->dbs[0], 1);
+    edit(at->dbs[1], "kedge.merge",
+         "{\"collection\":\"shelves\",\"id\":\"7\",\"patch\":{\"label\":\"ash\"}}");
+    sync_copy(at->dbs[1]);
+    go(at->dbs[0], true);
+    for (int i = 0; i < COPIES; i++)
+        sync_copy(at->dbs[i]);
+    both_have(at, "shelves", "7", "{\"count\":900,\"label\":\"ash\"}");
+    assert_string_equal(first_row(at->dbs[0], false), "");
+    assert_string_equal(first_row(at->dbs[0], true), "");
+}
+
+static void
+test_an_edit_that_was_undone_stays_undone_beside_what_another_copy_has_changed(void **state)
+{
+    world *at = *state;
+    kedge_undo_result result = KEDGE_UNDO_RESULT_INIT;
+    stock(at);
+    assert_int_equal(kedge_undo_begin(at->dbs[0], NULL, NULL), KEDGE_OK);
+    take(at->dbs[0], 1);
+    assert_int_equal(kedge_undo_end(at->dbs[0], NULL), KEDGE_OK);
+    assert_int_equal(kedge_undo(at->dbs[0], &result, NULL), KEDGE_OK);
+    put_shelf(at->dbs[1], "{\"count\":5,\"label\":\"ash\"}");
+    for (int i = COPIES - 1; i >= 0; i--) {
+        go(at->dbs[i], true);
+        sync_copy(at->dbs[i]);
+    }
+    sync_copy(at->dbs[1]);
+    both_have(at, "shelves", "7", "{\"count\":5,\"label\":\"ash\"}");
+    assert_string_equal(first_row(at->dbs[0], true), "");
+}
+
 static void test_two_copies_that_write_what_they_have_scanned_both_keep_their_lines(void **state)
 {
     world *at = *state;
@@ -482,6 +524,8 @@ int main(int argc, char **argv)
         TEST(test_an_edit_that_conflicts_is_made_again_under_its_sequence),
         TEST(test_a_sync_waits_until_an_edit_that_is_made_again_is_decided),
         TEST(test_a_sync_ends_while_edits_that_are_made_after_it_conflict),
+        TEST(test_a_backlog_of_more_than_a_push_meets_what_another_copy_has_changed),
+        TEST(test_an_edit_that_was_undone_stays_undone_beside_what_another_copy_has_changed),
         TEST(test_two_copies_that_write_what_they_have_scanned_both_keep_their_lines),
         TEST(test_what_the_mutator_refuses_on_the_new_state_goes_to_the_inbox),
         TEST(test_a_batch_with_a_client_only_mutator_is_made_again_as_a_whole),

@@ -68,8 +68,8 @@ static void follow_all(const sim_view *of)
                 follow_remade(of, &ledger->entries[j], &of->inbox[i]);
 }
 
-/* A client-only edit is made anew when it is sent. Afterwards it stays as it was sent; only an older
- * outbox has it as it was before. */
+/* A client-only edit is made anew when it is sent. Afterwards it stays as it was sent; only an
+ * older outbox has it as it was before. */
 static void follow_renewed(const sim_view *of, sim_entry *entry, const sim_pending_row *row)
 {
     if (entry->damaged || memcmp(entry->uid, row->uid, sizeof row->uid) != 0 ||
