@@ -244,18 +244,17 @@ kedge_status kedge_wire_patch_set_body(kedge_wire_patch *patch, size_t operation
 {
     kedge_wire_patch_operation *target = &patch->operations[operation];
     uint8_t hash[KEDGE_SHA256_SIZE];
-    kedge_sha256(body, hash);
-    if (memcmp(hash, target->hash, sizeof hash) != 0 || (int64_t)body.size != target->size_bytes) {
+    bool named = (int64_t)body.size == target->size_bytes;
+    if (named) kedge_sha256(body, hash);
+    if (!named || memcmp(hash, target->hash, sizeof hash) != 0) {
         return kedge_fail(error, KEDGE_PROTOCOL, "body-hash",
-                          "a body of %zu bytes is not the one that its hash names", body.size);
+                          "a body of %zu bytes is not the one of its hash", body.size);
     }
     kedge_buffer copy = kedge_buffer_make(patch->text.allocator);
     kedge_status status = kedge_json_normalize(body, KEDGE_LIMIT_JSON_DEPTH, &copy, error);
-    if (status == KEDGE_OK && !kedge_bytes_equal(kedge_buffer_bytes(&copy), body)) {
+    if (status != KEDGE_NO_MEMORY &&
+        (status != KEDGE_OK || !kedge_bytes_equal(kedge_buffer_bytes(&copy), body)))
         status = kedge_fail(error, KEDGE_PROTOCOL, "body-invalid", "a body is no canonical JSON");
-    } else if (status == KEDGE_INVALID_JSON || status == KEDGE_LIMIT_EXCEEDED) {
-        status = kedge_fail(error, KEDGE_PROTOCOL, "body-invalid", "a body is not I-JSON");
-    }
     if (status != KEDGE_OK) {
         kedge_buffer_free(&copy);
         return status;

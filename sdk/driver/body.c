@@ -1,4 +1,4 @@
-/* Bodies that a patch names by their hash, fetched in parts.
+/* Bodies that a patch names by their hash: taken from what the client shows, or fetched in parts.
  *
  * A body may have 8 MiB, and not every front end can carry that in one response. So each request
  * asks for a few MiB of the body's gzip, as it is stored, and the parts are joined. A lost part is
@@ -39,10 +39,10 @@ static kedge_status keep_part(kedge_driver_held *held, const kedge_driver_respon
                               kedge_error *error)
 {
     kedge_wire_body_part part;
-    if (!kedge_wire_content_range_read(response->content_range, &part) ||
+    if (response->status != 206 || !kedge_wire_content_range_read(response->content_range, &part) ||
         !is_the_part_asked_for(held, response, &part)) {
         return kedge_fail(error, KEDGE_PROTOCOL, "body-part",
-                          "a part of a body is not the one that was asked for, from byte %zu on",
+                          "a part of a body is not the one asked for, from byte %zu on",
                           held->parts.size);
     }
     held->parts_size = part.size_bytes;
@@ -67,7 +67,7 @@ static kedge_status join_parts(kedge_driver *driver, kedge_error *error)
     kedge_status status = kedge_gunzip(stored, KEDGE_LIMIT_ITEM_BYTES, &plain, error);
     if (status == KEDGE_CORRUPT || status == KEDGE_LIMIT_EXCEEDED) {
         status = kedge_fail(error, KEDGE_PROTOCOL, "body-invalid",
-                            "the parts of a body are together no gzip of at most %d bytes",
+                            "the parts of a body are no gzip of at most %d bytes",
                             KEDGE_LIMIT_ITEM_BYTES);
     }
     if (status == KEDGE_OK) status = set_body(held, kedge_buffer_bytes(&plain), error);
@@ -86,16 +86,27 @@ kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_res
     }
     if (response->status == 200) { /* all of it, from a server or proxy that knows no ranges */
         status = set_body(held, response->body, error);
-    } else if (response->status == 206) {
+    } else {
         status = keep_part(held, response, error);
         more = status == KEDGE_OK && (int64_t)held->parts.size < held->parts_size;
         if (status == KEDGE_OK && !more) status = join_parts(driver, error);
-    } else {
-        status = kedge_fail(error, KEDGE_PROTOCOL, "body-part",
-                            "the server has no byte %zu of a body", held->parts.size);
     }
     if (!more) kedge_driver_held_free_parts(held);
     return status;
+}
+
+/* ---- a body that is here ---- */
+
+/* Mostly the client's own edit, which it has just sent. */
+void kedge_driver_take_shown_bodies(kedge_driver *driver)
+{
+    const kedge_wire_patch_operation *next;
+    kedge_buffer shown = kedge_buffer_make(driver->allocator);
+    while ((next = kedge_driver_held_next_body(&driver->held)) != NULL &&
+           kedge_store_get(driver->store, next->collection, next->id, &shown, NULL) == KEDGE_OK &&
+           set_body(&driver->held, kedge_buffer_bytes(&shown), NULL) == KEDGE_OK) {
+    }
+    kedge_buffer_free(&shown);
 }
 
 /* ---- a body that is lost ---- */

@@ -122,6 +122,8 @@ kedge_status kedge_driver_build_body_range(const kedge_driver_held *held, kedge_
                                            kedge_error *error);
 kedge_status kedge_driver_read_body(kedge_driver *driver, const kedge_driver_response *response,
                                     kedge_error *error);
+/* The next bodies, up to the first that is not shown under its key, are not fetched. */
+void kedge_driver_take_shown_bodies(kedge_driver *driver);
 /* The server has lost the body: continues without the item. KEDGE_NO_MEMORY. */
 kedge_status kedge_driver_leave_body_out(kedge_driver *driver, kedge_error *error);
 

@@ -187,6 +187,8 @@ static void tell_what_is_lacking(kedge_driver *driver, kedge_core_event *event)
     kedge_wire_outcomes *outcomes = kedge_driver_held_outcomes(&driver->held);
     if (outcomes != NULL && outcomes->next != 0) kedge_driver_bound_outcomes(driver, outcomes);
     event->pull_step_ended.more_outcomes = outcomes != NULL && outcomes->next != 0;
+    if (!event->pull_step_ended.more_outcomes && driver->held.parts.size == 0)
+        kedge_driver_take_shown_bodies(driver);
     event->pull_step_ended.more_bodies = kedge_driver_held_next_body(&driver->held) != NULL;
 }
 

@@ -114,6 +114,29 @@ static void test_the_example_makes_edits_again_of_which_the_reason_has_gone(void
     expect_inbox(at->here, "item-not-found 1;text-conflict 1;");
 }
 
+/* As docs/how-to/undo.md says. */
+static void test_an_edit_that_was_undone_and_rejected_leaves_two_rows(void **state)
+{
+    two_copies *at = *state;
+    client_put(at->here, "a", "{\"text\":\"old\"}");
+    two_copies_sync(at->here);
+    two_copies_sync(at->there);
+    delete_note(at->there, "a");
+    two_copies_sync(at->there);
+    assert_int_equal(kedge_undo_begin(at->here, "edit", NULL), KEDGE_OK);
+    replace_text(at->here, "a");
+    assert_int_equal(kedge_undo_end(at->here, NULL), KEDGE_OK);
+    assert_int_equal(kedge_undo(at->here, NULL, NULL), KEDGE_OK);
+    two_copies_sync(at->here);
+    assert_string_equal(client_get(at->here, "a"), "");
+    expect_inbox(at->here, "item-not-found 1;restore-conflict 1;");
+    answer(at->here, "restore-conflict", true);
+    expect_inbox(at->here, "item-not-found 1;restore-conflict 1;");
+    answer(at->here, "restore-conflict", false);
+    answer(at->here, "item-not-found", false);
+    expect_inbox(at->here, "");
+}
+
 static void test_the_example_dismisses_the_edits_of_one_code(void **state)
 {
     two_copies *at = *state;
@@ -134,6 +157,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_the_example_counts_by_code),
         TEST(test_the_example_makes_edits_again_of_which_the_reason_has_gone),
+        TEST(test_an_edit_that_was_undone_and_rejected_leaves_two_rows),
         TEST(test_the_example_dismisses_the_edits_of_one_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

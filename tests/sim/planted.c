@@ -51,7 +51,7 @@ static const planted_bug bugs[] = {
     {"reject-blocks", BIT(SIM_I4), SIM_MODE_DIRECT, 0, false, 0},
     {"mismatch-skipped", BIT(SIM_I2), SIM_MODE_DIRECT, 0, false, 0},
     {"body-after-commit", BIT(SIM_I14), SIM_MODE_DIRECT,
-     SIM_FAULT_BIT(SIM_SERVER_CRASH_BEFORE) | SIM_FAULT_BIT(SIM_SERVER_CRASH_AFTER), false, 25},
+     SIM_FAULT_BIT(SIM_SERVER_CRASH_BEFORE) | SIM_FAULT_BIT(SIM_SERVER_CRASH_AFTER), false, 1159},
     {"origin-not-checked", BIT(SIM_I11) | BIT(SIM_I12), SIM_MODE_DIRECT, 0, false, 0},
     {"stale-lineage-rows", BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I5) | BIT(SIM_I12) | BIT(SIM_I13),
      SIM_MODE_DIRECT, 0, false, 9},
