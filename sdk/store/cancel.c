@@ -77,10 +77,11 @@ static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *
         outbox.revision++;
         status = kedge_outbox_meta_write(&store->outbox, &outbox, error);
     }
-    cache = before;
-    if (status == KEDGE_OK)
+    if (status == KEDGE_OK) {
+        cache = before;
         status = kedge_prediction_advance(store, NULL, sequence, &outbox, &before, &cache,
                                           asked->changes, error);
+    }
     if (status != KEDGE_OK) {
         kedge_changes_clear(asked->changes);
         return status;
