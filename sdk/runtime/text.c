@@ -78,10 +78,9 @@ static kedge_status edit(kedge_db *db, const char *collection, kedge_bytes id, c
     return status;
 }
 
-static kedge_status check_arguments(kedge_db *db, const char *collection, kedge_bytes id,
-                                    const char *path, const char *text, kedge_error *error)
+static kedge_status check_arguments(const char *collection, kedge_bytes id, const char *path,
+                                    const char *text, kedge_error *error)
 {
-    KEDGE_CALL(db, error);
     if (path == NULL) return kedge_fail_null("path", error);
     if (text == NULL) return kedge_fail_null("text", error);
     kedge_status status = kedge_check_key(collection, id.data, id.size, error);
@@ -94,7 +93,8 @@ kedge_status kedge_text_edit(kedge_db *db, const char *collection, const char *i
                              int64_t *sequence, kedge_error *error)
 {
     kedge_bytes key = {id, id_size};
-    kedge_status status = check_arguments(db, collection, key, path, text, error);
+    KEDGE_CALL(db, error);
+    kedge_status status = check_arguments(collection, key, path, text, error);
     if (status == KEDGE_OK && base != NULL) status = check_text("base", base, error);
     if (status != KEDGE_OK) return status;
 
