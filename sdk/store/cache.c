@@ -69,8 +69,8 @@ typedef struct keyed_table {
     char insert[24]; /* does not change an existing row */
     char update[24];
     char remove[24];
-    char first[24]; /* the first row of a collection, or behind an id */
-    char behind[24];
+    char first[24];  /* the first row of the collection ?1 from the id ?2 on */
+    char behind[24]; /* behind it */
 } keyed_table;
 
 #define KEYED_TABLE(table, number)                                                                 \
@@ -299,7 +299,8 @@ static kedge_status canonical_get(void *context, kedge_bytes collection, kedge_b
     return kedge_buffer_status(value, error);
 }
 
-/* The lower one of the next item and the next base. `base->has_value` false: nothing is there. */
+/* The lower one of the next item and the next base, which counts where both have the id.
+ * `lowest->has_value` false: nothing is there. */
 static kedge_status next_canonical(kedge_store_db *db, kedge_bytes collection, bool from_start,
                                    kedge_bytes after, kedge_cache_row *lowest, kedge_error *error)
 {

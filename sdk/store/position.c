@@ -137,6 +137,7 @@ kedge_status kedge_store_remakes(kedge_store *store, bool *any, kedge_error *err
     kedge_status status = kedge_reader_take(store, &reader, error);
     if (status != KEDGE_OK) return status;
     status = kedge_store_db_number(&reader->outbox, sql, &found, error);
+    if (status == KEDGE_CORRUPT) (void)kedge_reader_heal(store, reader, error);
     kedge_reader_give(store, reader);
     *any = found != 0;
     return status;

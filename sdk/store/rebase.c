@@ -7,9 +7,9 @@
  *   at the start     the keys of the delta and those that covered mutations wrote, where the new
  *                    canonical value is not the one that the first mutation left pending has seen
  *   a mutation that has read a changed key, or scanned over one, or that is another one now: it
- *                    runs again on the new values.
- *                    A key that it wrote with the same value as before is changed no longer; one
- *                    that it wrote otherwise, or only now, or no longer, is changed
+ *                    runs again on the new values. A key that it wrote with the same value as
+ *                    before is changed no longer; one that it wrote otherwise, or only now, or no
+ *                    longer, is changed
  *   another one      what it wrote stays. Keys that it wrote are changed no longer
  *
  * Only the mutations that use a changed key are visited: `due` holds their sequences. Nothing is

@@ -59,12 +59,11 @@ static kedge_status find_any(kedge_store *store, batch rows, const kedge_cache_m
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-/* `args` is empty when the row stays as it is. */
+/* `args` stays empty when the row stays as it is. */
 static kedge_status make_args(kedge_store *store, const kedge_rerun *work, const kedge_pending *row,
                               kedge_buffer *args, kedge_error *error)
 {
     kedge_apply_made made;
-    kedge_buffer_clear(args);
     if (work->rejected || !kedge_client_only_row(store->registry, row->name, row->args, &made))
         return KEDGE_OK;
     kedge_status status =
