@@ -72,7 +72,7 @@ static void follow_all(const sim_view *of)
  * older outbox has it as it was before. */
 static void follow_renewed(const sim_view *of, sim_entry *entry, const sim_pending_row *row)
 {
-    if (entry->damaged || memcmp(entry->uid, row->uid, sizeof row->uid) != 0 ||
+    if (!row->is_apply || entry->damaged || memcmp(entry->uid, row->uid, sizeof row->uid) != 0 ||
         memcmp(entry->digest, row->digest, sizeof row->digest) == 0)
         return;
     const sim_version *head = of->client->world->oracle.head;

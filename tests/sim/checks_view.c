@@ -26,7 +26,7 @@ bool sim_view_is_pending(const sim_view *of, const sim_entry *entry)
 
 static bool read_pending(sim_view *of)
 {
-    static const char sql[] = "SELECT sequence, uid, digest FROM pending";
+    static const char sql[] = "SELECT sequence, uid, digest, name = 'kedge.apply' FROM pending";
     sqlite3_stmt *cursor;
     sqlite3 *outbox = of->client->store->outbox.handle;
     if (sqlite3_prepare_v2(outbox, sql, -1, &cursor, NULL) != SQLITE_OK) return false;
@@ -38,6 +38,7 @@ static bool read_pending(sim_view *of)
             memcpy(row->uid, sqlite3_column_blob(cursor, 1), SIM_UID_SIZE);
         if (sqlite3_column_bytes(cursor, 2) == KEDGE_DIGEST_SIZE)
             memcpy(row->digest, sqlite3_column_blob(cursor, 2), KEDGE_DIGEST_SIZE);
+        row->is_apply = sqlite3_column_int(cursor, 3) != 0;
     }
     sqlite3_finalize(cursor);
     return code == SQLITE_DONE;

@@ -12,6 +12,7 @@ typedef struct sim_pending_row {
     int64_t sequence;
     uint8_t uid[SIM_UID_SIZE];
     uint8_t digest[KEDGE_DIGEST_SIZE];
+    bool is_apply; /* of a client-only edit */
 } sim_pending_row;
 
 typedef struct sim_inbox_row {

@@ -81,7 +81,7 @@ static void test_an_edit_meets_what_was_pulled_before_it_is_sent(void **state)
     assert_int_equal(fixture_position(f).pending, 0);
 }
 
-/* What it read is no number any more, and then it is one again. */
+/* So it conflicts, and the inbox gets the mutator's own reason when it is made again. */
 static void test_an_edit_that_the_mutator_refuses_is_sent_as_it_was(void **state)
 {
     fixture *f = own_fixture_of(state);
@@ -94,6 +94,26 @@ static void test_an_edit_that_the_mutator_refuses_is_sent_as_it_was(void **state
     own_first_row(f, true, says, sizeof says);
     assert_non_null(strstr(says, "own-refuse-over"));
     assert_null(strstr(says, "conflict"));
+}
+
+/* A push whose response was lost. The server may have decided it. */
+static void test_an_edit_that_may_have_been_sent_is_not_made_anew(void **state)
+{
+    fixture *f = own_fixture_of(state);
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    uint32_t count = 0;
+    fixture_mutate(f, "own-add", ADD(1));
+    assert_int_equal(fixture_push_body(f->store, 10, 1000, &body, &count, NULL, &f->error),
+                     KEDGE_OK);
+    assert_int_equal(count, 1);
+    kedge_buffer_free(&body);
+    naive_server_edit(f->server, "add", ADD(300));
+    fixture_pull(f);
+    fixture_mutate(f, "own-add", ADD(20)); /* so that there is one to be made anew */
+    fixture_sync(f);
+    fixture_expect_canonical(f, "n", "321");
+    /* The first one was sent as it was; the second one was built on it. */
+    assert_int_equal(conflicts(f->store), 2);
 }
 
 static void take_nothing(void *context)
@@ -129,7 +149,7 @@ static void test_a_push_ends_in_front_of_an_edit_that_goes_behind_a_pull(void **
     assert_int_equal(kedge_store_push(f->store, 1, 10, true, &taker, &made, NULL), KEDGE_OK);
     assert_int_equal(made.count, 2);
     assert_false(made.behind);
-    /* What was sent is sent again as it is, whatever was pulled. */
+    /* What was sent is sent again, whether there is a pull to come or not. */
     assert_int_equal(kedge_store_push(f->store, 0, 10, false, &taker, &made, NULL), KEDGE_OK);
     assert_int_equal(made.count, 3);
 }
@@ -540,6 +560,7 @@ int main(void)
         TEST(test_of_a_backlog_only_the_push_that_was_under_way_conflicts),
         TEST(test_an_edit_meets_what_was_pulled_before_it_is_sent),
         TEST(test_an_edit_that_the_mutator_refuses_is_sent_as_it_was),
+        TEST(test_an_edit_that_may_have_been_sent_is_not_made_anew),
         TEST(test_a_push_ends_in_front_of_an_edit_that_goes_behind_a_pull),
         TEST(test_conflicts_without_end_lead_to_the_inbox),
         TEST(test_what_the_mutator_refuses_then_is_shown_with_its_reason),
