@@ -213,7 +213,7 @@ final class Inspections implements AutoCloseable {
     }
 
     public static void main(String[] words) {
-        String url = System.getenv("INSPECTIONS_URL"); // in open mode: .token(app::giveToken)
+        String url = System.getenv("INSPECTIONS_URL"); // with tokens: .token(app::giveToken)
         DatabaseBuilder options = Database.builder(words[0]).url(url).organization("demo")
                 .project("inspections").user(words[0]).offline(true).schemaVersion("1");
         Window window = new Window() {
