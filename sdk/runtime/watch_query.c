@@ -107,7 +107,8 @@ static bool tell_error(kedge_query_watch *watch, const kedge_error *error)
         call_back(watch, &changes, 0);
     }
     return error->status != KEDGE_NO_MEMORY && error->status != KEDGE_IO &&
-           error->status != KEDGE_DISK_FULL && error->status != KEDGE_BUSY;
+           error->status != KEDGE_DISK_FULL && error->status != KEDGE_BUSY &&
+           strcmp(error->code, "too-many-readers") != 0;
 }
 
 static bool tell(kedge_due_watch *due)

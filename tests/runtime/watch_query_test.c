@@ -496,6 +496,24 @@ static void test_a_result_that_no_memory_was_left_for_is_told_later(void **state
     assert_int_equal(at->memory.living, 0);
 }
 
+static void test_a_result_is_told_once_the_app_has_closed_some_of_too_many_scans(void **state)
+{
+    kedge_db *db = open_driven(*state, NULL);
+    kedge_scan *scans[KEDGE_LIMIT_READERS];
+    ear to = {0};
+    watch(db, IDS_AND_VALUES, &to);
+    expect_heard(db, &to, "first;");
+    client_put(db, "a", "1");
+    for (int i = 0; i < KEDGE_LIMIT_READERS; i++)
+        assert_int_equal(kedge_scan_open(db, "notes", NULL, &scans[i], NULL), KEDGE_OK);
+    expect_heard(db, &to, "too-many-readers;");
+    for (int i = 0; i < KEDGE_LIMIT_READERS; i++)
+        kedge_scan_close(scans[i]);
+    expect_heard(db, &to, "local +a[\"a\",\"1\"];");
+    kedge_query_watch_free(to.watch);
+    kedge_close(db);
+}
+
 /* Damages a row of the cache, as the disk might. */
 static void damage_cache(const world *at)
 {
@@ -545,6 +563,7 @@ int main(void)
         TEST(test_a_freed_watch_hears_nothing_more),
         TEST(test_work_at_the_dispatcher_may_outlive_the_database),
         TEST(test_a_result_that_no_memory_was_left_for_is_told_later),
+        TEST(test_a_result_is_told_once_the_app_has_closed_some_of_too_many_scans),
         TEST(test_a_cache_that_is_set_aside_and_pulled_again_ends_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
