@@ -6,6 +6,8 @@
 
 #include "common/error.h"
 
+static const char *const ONLY_READ = "PRAGMA query_only=1; PRAGMA temp_store=MEMORY";
+
 static void close_reader(kedge_store *store, kedge_store_reader *reader)
 {
     kedge_store_db_close(&reader->cache);
@@ -27,28 +29,36 @@ static bool is_whole(kedge_store_db *cache)
 static kedge_status open_cache(kedge_store *store, kedge_store_db *cache, bool *whole,
                                kedge_error *error)
 {
+    *whole = false;
     pthread_mutex_lock(&store->readers_mutex);
     kedge_status status = kedge_store_db_open_cache(cache, store->cache_path, SQLITE_OPEN_READWRITE,
                                                     store->vfs, error);
-    *whole =
-        status == KEDGE_OK && is_whole(cache) && kedge_store_db_is_at(cache, store->cache_path);
+    if (status == KEDGE_OK)
+        *whole = is_whole(cache) && kedge_store_db_is_at(cache, store->cache_path);
     pthread_mutex_unlock(&store->readers_mutex);
-    return status;
+    return status == KEDGE_OK ? kedge_store_db_execute(cache, ONLY_READ, error) : status;
+}
+
+kedge_status kedge_reader_renew(kedge_store *store, kedge_store_reader *reader, kedge_error *error)
+{
+    bool whole;
+    if (kedge_store_db_is_at(&reader->cache, store->cache_path)) return KEDGE_OK;
+    kedge_store_db_close(&reader->cache);
+    reader->shadowed = false;
+    return open_cache(store, &reader->cache, &whole, error);
 }
 
 static kedge_status open_reader(kedge_store *store, kedge_store_reader **reader, bool *whole,
                                 kedge_error *error)
 {
-    static const char *const only_read = "PRAGMA query_only=1; PRAGMA temp_store=MEMORY";
     kedge_store_reader *made = kedge_allocate(store->allocator, sizeof *made);
     *whole = false;
     if (!made) return kedge_fail_no_memory(error);
     kedge_status status = open_cache(store, &made->cache, whole, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(&made->cache, only_read, error);
     if (status == KEDGE_OK)
         status = kedge_store_db_open(&made->outbox, store->outbox_path, "outbox.db",
                                      SQLITE_OPEN_READWRITE, store->vfs, error);
-    if (status == KEDGE_OK) status = kedge_store_db_execute(&made->outbox, only_read, error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(&made->outbox, ONLY_READ, error);
     if (status == KEDGE_OK)
         *reader = made;
     else
@@ -89,7 +99,7 @@ static kedge_status no_work(kedge_store *store, void *context, kedge_error *erro
 
 kedge_status kedge_reader_take(kedge_store *store, kedge_store_reader **reader, kedge_error *error)
 {
-    bool full, whole;
+    bool full, whole, replaced = false;
     kedge_store_reader *idle;
     while ((idle = take_idle(store, &full)) != NULL) {
         if (kedge_store_db_is_at(&idle->cache, store->cache_path)) {
@@ -97,11 +107,14 @@ kedge_status kedge_reader_take(kedge_store *store, kedge_store_reader **reader, 
             return KEDGE_OK;
         }
         discard(store, idle);
+        replaced = true;
     }
     if (full)
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "too-many-readers",
                           "%d scans, queries and lists are open; at most so many are allowed",
                           KEDGE_LIMIT_READERS);
+    /* The turn asks for a pull, which another process may not have lived to do. */
+    if (replaced) (void)kedge_store_take_turn(store, no_work, NULL, NULL);
     kedge_status status = open_reader(store, reader, &whole, error);
     if (!whole && (status == KEDGE_OK || status == KEDGE_IO)) {
         /* Another thread or process may be setting the cache aside, or was killed while it did: a

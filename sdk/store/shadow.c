@@ -222,12 +222,14 @@ static kedge_status lay(const kedge_shadow *shadow, kedge_store_reader *reader, 
 
 /* ---- taking a reader ---- */
 
-/* Repairs the prediction if that is possible now; otherwise makes a shadow. */
+/* Repairs the prediction if that is possible now; otherwise makes a shadow. The turn may have found
+ * that the cache is damaged, or that another process has set it aside. */
 static kedge_status lay_work(kedge_store *store, void *context, kedge_error *error)
 {
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
-    kedge_status status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
+    kedge_status status = kedge_reader_renew(store, context, error);
+    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, error);
     if (status != KEDGE_OK) return status;
     if (!is_of(&store->shadow, &outbox, &cache)) {

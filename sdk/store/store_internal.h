@@ -532,6 +532,9 @@ kedge_status kedge_staging_drop(kedge_store *store, kedge_error *error);
 /* ---- reader.c ---- */
 kedge_status kedge_reader_take(kedge_store *store, kedge_store_reader **reader, kedge_error *error);
 void kedge_reader_give(kedge_store *store, kedge_store_reader *reader);
+/* Call in a write turn, in which the cache cannot be replaced. Opens the cache again when it is not
+ * the one that the reader has. */
+kedge_status kedge_reader_renew(kedge_store *store, kedge_store_reader *reader, kedge_error *error);
 void kedge_readers_close(kedge_store *store);
 /* Reads both meta rows, the outbox's first, so that the outbox's is never the newer one. Returns
  * KEDGE_CORRUPT when the outbox is refused. */

@@ -1,4 +1,5 @@
 /* Reads while another store sets the cache aside, or after it was killed while it did. */
+#include "sdk/store/prediction.h"
 #include "sdk/store/store_internal.h"
 #include "tests/store/fixture.h"
 
@@ -12,7 +13,13 @@
 #include <cmocka.h>
 
 /* How far the other store came. */
-typedef enum progress { RENAMED, MADE_AS_A_FILE, MADE_WITH_TABLES, PROGRESS_COUNT } progress;
+typedef enum progress {
+    RENAMED,
+    MADE_AS_A_FILE,
+    MADE_WITH_TABLES,
+    MADE_WITH_PREDICTIONS,
+    PROGRESS_COUNT
+} progress;
 
 static void make_empty_file(const char *path)
 {
@@ -29,8 +36,10 @@ static void set_aside(kedge_store *store, progress until)
     assert_int_equal(kedge_store_lock(store, &error), KEDGE_OK);
     assert_int_equal(kedge_store_rename_damaged(store, &error), KEDGE_OK);
     if (until == MADE_AS_A_FILE) make_empty_file(store->cache_path);
-    if (until == MADE_WITH_TABLES)
+    if (until >= MADE_WITH_TABLES)
         assert_int_equal(kedge_schema_open_cache(store, false, &error), KEDGE_OK);
+    if (until >= MADE_WITH_PREDICTIONS)
+        assert_int_equal(kedge_prediction_repair(store, true, NULL, &error), KEDGE_OK);
     kedge_store_unlock(store);
 }
 
@@ -85,6 +94,32 @@ static void test_reads_show_pending_edits_however_far_a_new_cache_is(void **stat
             fixture_tear_down(&made);
         }
     }
+}
+
+static void count_call(void *context)
+{
+    ++*(int *)context;
+}
+
+/* The other store may have been killed before it told anyone that the cache is to be pulled. */
+static void test_a_read_that_finds_another_cache_asks_for_a_pull(void **state)
+{
+    fixture *f = *state;
+    kedge_store *other;
+    int asked = 0;
+    fixture_mutate(f, "set", "{\"id\":\"n\",\"value\":1}");
+    assert_int_equal(fixture_try_open(f, f->path, &other), KEDGE_OK);
+    f->options.set_aside = count_call;
+    f->options.set_aside_context = &asked;
+    fixture_reopen(f);
+    fixture_expect(f, "n", "1");
+    assert_int_equal(asked, 0);
+    set_aside(other, MADE_WITH_PREDICTIONS);
+    fixture_expect(f, "n", "1");
+    assert_int_equal(asked, 1);
+    fixture_expect(f, "n", "1");
+    assert_int_equal(asked, 1);
+    kedge_store_close(other);
 }
 
 /* ---- another file takes the place of the one that is being opened ---- */
@@ -148,6 +183,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_show_pending_edits_however_far_a_new_cache_is),
+        TEST(test_a_read_that_finds_another_cache_asks_for_a_pull),
         TEST(test_a_cache_that_is_renamed_while_a_read_opens_it_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
