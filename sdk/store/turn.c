@@ -141,6 +141,10 @@ static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
     if (store->cache.handle && store->set_aside) store->set_aside(store->set_aside_context);
     kedge_store_db_close(&store->cache);
     kedge_status status = kedge_schema_open_cache(store, false, error);
+    if (status == KEDGE_DISK_FULL) {
+        kedge_wal_make_room(store);
+        status = kedge_schema_open_cache(store, false, error);
+    }
     if (status != KEDGE_OK) return status;
     (void)kedge_index_fit(store, NULL);
     kedge_change_log_tell_all(store);

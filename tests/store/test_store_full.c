@@ -348,15 +348,26 @@ static void test_a_repair_leaves_room_for_edits_or_is_left_for_later(void **stat
     }
 }
 
-static void damage_item(volume *v, const char *id)
+static void change_cache(volume *v, const char *sql)
 {
-    char path[200], sql[100];
+    char path[200];
     sqlite3 *db;
     snprintf(path, sizeof path, "%s/cache.db", v->f.path);
-    snprintf(sql, sizeof sql, "UPDATE item SET value = '0' WHERE id = '%s'", id);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
+}
+
+static void damage_item(volume *v, const char *id)
+{
+    char sql[100];
+    snprintf(sql, sizeof sql, "UPDATE item SET value = '0' WHERE id = '%s'", id);
+    change_cache(v, sql);
+}
+
+static void damage_base(volume *v)
+{
+    change_cache(v, "UPDATE base SET value = '0'");
 }
 
 /* Of the edit or the error that says that the disk is full. */
@@ -390,6 +401,20 @@ static void test_a_cache_that_is_set_aside_where_there_is_no_room_hides_no_edit(
         assert_true(is_read_or_refused(&v, "l1"));
         end(&v);
     }
+}
+
+/* The WAL of the outbox has the room that a new cache needs. */
+static void test_a_new_cache_takes_the_room_that_the_outbox_can_give_back(void **state)
+{
+    (void)state;
+    volume v;
+    begin(&v, 1);
+    make_large(&v);
+    damage_item(&v, "l0");
+    fault_vfs_set_room(v.vfs, 0);
+    assert_true(is_read_or_refused(&v, "l0"));
+    assert_true(is_read_or_refused(&v, "l1"));
+    end(&v);
 }
 
 static void declare_indexes(volume *v)
@@ -426,6 +451,26 @@ static void fill_between_commits(void *context, const char *phase)
 {
     volume *v = context;
     if (strcmp(phase, "mutate-between-commits") == 0) fault_vfs_refuse_writes(v->vfs, true);
+}
+
+/* A read of an edit that the cache lacks has opened the cache already when its turn finds that it
+ * is damaged. */
+static void
+test_a_read_of_what_the_cache_lacks_leaves_a_cache_that_is_set_aside_meanwhile(void **state)
+{
+    (void)state;
+    volume v;
+    begin(&v, 1);
+    fixture_mutate(&v.f, "set", "{\"id\":\"a\",\"value\":1}");
+    v.f.options.phase = fill_between_commits;
+    v.f.options.phase_context = &v;
+    fixture_reopen(&v.f);
+    fixture_mutate(&v.f, "set", "{\"id\":\"b\",\"value\":2}");
+    fault_vfs_refuse_writes(v.vfs, false);
+    damage_base(&v);
+    fixture_expect(&v.f, "b", "2");
+    fixture_expect(&v.f, "a", "1");
+    end(&v);
 }
 
 /* The app's own collections have any name, and its SQL reads nothing else. */
@@ -469,9 +514,12 @@ int main(void)
         cmocka_unit_test(test_whatever_the_size_of_the_volume_what_was_acknowledged_is_read),
         cmocka_unit_test(test_the_smallest_volume_holds_what_the_documentation_says),
         cmocka_unit_test(test_a_cache_that_is_set_aside_where_there_is_no_room_hides_no_edit),
+        cmocka_unit_test(test_a_new_cache_takes_the_room_that_the_outbox_can_give_back),
         cmocka_unit_test(test_an_index_leaves_room_for_edits_or_is_not_made),
         cmocka_unit_test(test_a_repair_leaves_room_for_edits_or_is_left_for_later),
         cmocka_unit_test(test_an_edit_of_indexed_items_needs_no_shadow),
+        cmocka_unit_test(
+            test_a_read_of_what_the_cache_lacks_leaves_a_cache_that_is_set_aside_meanwhile),
         cmocka_unit_test(test_queries_of_a_store_whose_cache_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
