@@ -42,23 +42,6 @@ static bool take(batch *rows, const kedge_pending *row)
     return true;
 }
 
-static kedge_status find_any(kedge_store *store, batch rows, const kedge_cache_meta *cache,
-                             bool *any, kedge_error *error)
-{
-    kedge_pending row;
-    sqlite3_stmt *cursor;
-    *any = false;
-    kedge_status status = kedge_outbox_cursor_open(&store->outbox, cache, &cursor, error);
-    if (status != KEDGE_OK) return status;
-    while (rows.left > 0 && !*any) {
-        status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error);
-        if (status != KEDGE_OK) break;
-        *any = take(&rows, &row) && kedge_client_only_unsent(store, rows.outbox, &row);
-    }
-    sqlite3_reset(cursor);
-    return status == KEDGE_DONE ? KEDGE_OK : status;
-}
-
 /* `args` stays empty when the row stays as it is. */
 static kedge_status make_args(kedge_store *store, const kedge_rerun *work, const kedge_pending *row,
                               kedge_buffer *args, kedge_error *error)
@@ -86,20 +69,24 @@ static kedge_status renew_row(kedge_store *store, kedge_rerun *work, const kedge
                                 kedge_buffer_bytes(args), outbox, error);
 }
 
+/* Makes the rows anew, in order, behind all that is pending in front of them. `work` NULL: only
+ * looks for one. `*any`: there is one. */
 static kedge_status renew_all(kedge_store *store, batch rows, kedge_rerun *work,
-                              kedge_outbox_meta *outbox, const kedge_cache_meta *cache,
+                              kedge_outbox_meta *outbox, const kedge_cache_meta *cache, bool *any,
                               kedge_error *error)
 {
     kedge_pending row;
     sqlite3_stmt *cursor;
     kedge_buffer args = kedge_buffer_make(store->allocator);
+    *any = false;
     kedge_status status = kedge_outbox_cursor_open(&store->outbox, cache, &cursor, error);
     if (status != KEDGE_OK) return status;
-    while (rows.left > 0) {
+    while (rows.left > 0 && (work || !*any)) {
         status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error);
         if (status != KEDGE_OK) break;
         bool unsent = take(&rows, &row) && kedge_client_only_unsent(store, outbox, &row);
-        status = renew_row(store, work, &row, unsent, &args, outbox, error);
+        *any = *any || unsent;
+        if (work) status = renew_row(store, work, &row, unsent, &args, outbox, error);
         if (status != KEDGE_OK) break;
     }
     sqlite3_reset(cursor);
@@ -114,14 +101,14 @@ kedge_status kedge_client_only_renew(kedge_store *store, int64_t after_id, uint3
     kedge_rerun work;
     bool any;
     batch rows = {after_id, count_max, outbox};
-    kedge_status status = find_any(store, rows, cache, &any, error);
+    kedge_status status = renew_all(store, rows, NULL, outbox, cache, &any, error);
     if (status != KEDGE_OK || !any) return status;
     kedge_overlay *prediction = kedge_overlay_new(store->allocator);
     if (!prediction) return kedge_fail_no_memory(error);
     status =
         kedge_rerun_begin(store, &work, prediction, kedge_cache_canonical_reader(&store->cache),
                           cache->client, NULL, error);
-    if (status == KEDGE_OK) status = renew_all(store, rows, &work, outbox, cache, error);
+    if (status == KEDGE_OK) status = renew_all(store, rows, &work, outbox, cache, &any, error);
     kedge_rerun_end(&work);
     kedge_overlay_free(prediction);
     return status;
