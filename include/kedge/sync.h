@@ -114,8 +114,10 @@ KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
 /* Pushes all edits that are pending at the call and then pulls. When it returns KEDGE_OK, the
  * server has decided every edit made before the call, and reads show a version that the server had
  * after the call. A client-only edit that has conflicted is made again, and the call goes on, with
- * what is pending then, until that edit is decided. Returns KEDGE_TIMEOUT after `timeout_ms` (-1:
- * no timeout), also when the server is down: then the message names the cause. Returns at once:
+ * what is pending then, until that edit is decided. When it cannot be made again now, the call
+ * returns why, for example KEDGE_DISK_FULL, and Kedge tries again in the background. Returns
+ * KEDGE_TIMEOUT after `timeout_ms` (-1: no timeout), also when the server is down: then the message
+ * names the cause. Returns at once:
  *
  *   KEDGE_NETWORK      when offline
  *   KEDGE_NOT_FOUND    "project-not-found": the server has no such project yet

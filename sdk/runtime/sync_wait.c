@@ -105,6 +105,16 @@ static kedge_status sync_once(kedge_db *db, const kedge_wait_deadline *deadline,
     return kedge_fail(error, failure->status, failure->code, "%s", failure->message);
 }
 
+/* Whether another sync is needed. The error says why an edit cannot be made again now. */
+static kedge_status find_remakes(kedge_db *db, bool *any, kedge_error *error)
+{
+    kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
+    kedge_status status = kedge_store_remakes(db->store, any, error);
+    if (status == KEDGE_OK && *any) status = kedge_store_catch_up(db->store, &changes, error);
+    kedge_change_set_free(&changes);
+    return status;
+}
+
 /* With the lock held. A sync decides what was pending when it began. What conflicted is made again
  * meanwhile, and needs another one. An edit that was made before the call has no more attempts than
  * there are rounds. */
@@ -116,7 +126,7 @@ static kedge_status sync_all(kedge_db *db, const kedge_wait_deadline *deadline, 
         status = sync_once(db, deadline, error);
         if (status != KEDGE_OK) break;
         pthread_mutex_unlock(&db->lock);
-        status = kedge_store_remakes(db->store, &again, error);
+        status = find_remakes(db, &again, error);
         pthread_mutex_lock(&db->lock);
     }
     return status;

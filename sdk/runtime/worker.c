@@ -218,6 +218,7 @@ static void maintain(kedge_db *db)
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
     db->worker.maintenance_at_ms = 0;
     kedge_status caught_up = kedge_store_catch_up(db->store, &changes, NULL);
+    if (changes.all || changes.count > 0) after_edit(db); /* it may be an edit, made again */
     kedge_change_set_free(&changes);
     kedge_status checkpointed = kedge_store_checkpoint(db->store, NULL);
     if (caught_up != KEDGE_OK || checkpointed != KEDGE_OK) plan_maintenance(db);

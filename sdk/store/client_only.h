@@ -52,8 +52,8 @@ kedge_status kedge_inbox_follow(kedge_store_db *db, int64_t *sequence, kedge_err
 
 /* ---- remake.c ---- */
 /* Call in a write turn, behind what may have brought rejections. Makes the client-only edits again
- * whose conflicts the cache covers. What fails for now is tried again at the next call; the only
- * failure is KEDGE_CORRUPT, after which the turn heals and begins again. */
+ * whose conflicts the cache covers. What fails for now is tried again by kedge_store_catch_up; the
+ * only failure is KEDGE_CORRUPT, after which the turn heals and begins again. */
 kedge_status kedge_store_remake(kedge_store *store, kedge_change_set *changes, kedge_error *error);
 
 #endif

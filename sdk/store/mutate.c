@@ -63,24 +63,11 @@ kedge_status kedge_edit_commit(kedge_store *store, const kedge_outbox_meta *outb
     }
     if (status != KEDGE_OK) {
         kedge_shadow_note(store, status);
-    } else if (atomic_load(&store->stale)) {
+    } else {
         kedge_shadow_end(store);
     }
     kedge_store_phase(store, "mutate-after-cache");
     return KEDGE_OK;
-}
-
-static kedge_status catch_up_work(kedge_store *store, void *context, kedge_error *error)
-{
-    kedge_changes_clear(context);
-    kedge_status status = kedge_prediction_repair(store, false, context, error);
-    if (status == KEDGE_OK && atomic_load(&store->stale)) kedge_shadow_end(store);
-    return status;
-}
-
-kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes, kedge_error *error)
-{
-    return kedge_store_take_telling_turn(store, catch_up_work, changes, changes, error);
 }
 
 /* What a client-only mutation is as a row (client_only.h). */

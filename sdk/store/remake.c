@@ -191,12 +191,37 @@ static kedge_status remake_due(kedge_store *store, kedge_change_set *changes, ke
     return status;
 }
 
-kedge_status kedge_store_remake(kedge_store *store, kedge_change_set *changes, kedge_error *error)
+static kedge_status remake_and_tell(kedge_store *store, kedge_change_set *changes,
+                                    kedge_error *error)
 {
     kedge_change_set made = kedge_change_set_make(store->allocator);
     made.values = changes && changes->values;
     kedge_status status = remake_due(store, &made, error);
     if (status == KEDGE_OK) kedge_changes_merge(changes, &made);
     kedge_change_set_free(&made);
+    return status;
+}
+
+kedge_status kedge_store_remake(kedge_store *store, kedge_change_set *changes, kedge_error *error)
+{
+    kedge_status status = remake_and_tell(store, changes, error);
     return status == KEDGE_CORRUPT ? status : KEDGE_OK;
+}
+
+static kedge_status catch_up_work(kedge_store *store, void *context, kedge_error *error)
+{
+    kedge_change_set *changes = context;
+    kedge_changes_clear(changes);
+    kedge_status status = kedge_prediction_repair(store, false, changes, error);
+    if (status != KEDGE_OK) return status;
+    kedge_shadow_end(store);
+    status = remake_and_tell(store, changes, error);
+    /* What was repaired is committed. */
+    if (status != KEDGE_OK && changes && (changes->all || changes->count > 0)) store->untold = true;
+    return status;
+}
+
+kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes, kedge_error *error)
+{
+    return kedge_store_take_telling_turn(store, catch_up_work, changes, changes, error);
 }

@@ -178,7 +178,8 @@ kedge_status kedge_store_follow(kedge_store *store, kedge_error *error);
 /* Returns true when the cache cannot be written and lacks edits, which reads show nevertheless;
  * `error` says why. */
 bool kedge_store_cache_error(kedge_store *store, kedge_error *error);
-/* Rebuilds a stale prediction; KEDGE_OK and nothing done when it is not stale. */
+/* Rebuilds a stale prediction, and makes client-only edits again that could not be when their
+ * conflicts came; KEDGE_OK and nothing done when there is neither. */
 kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
                                   kedge_error *error);
 

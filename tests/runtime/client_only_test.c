@@ -1,12 +1,15 @@
 /* Client-only mutators with a kedge-server that does not have them: what they do is sent as data,
  * and made again when somebody else was first. */
+#include "sdk/runtime/db.h"
 #include "tests/runtime/client.h"
 #include "tests/support/append_line.h"
+#include "tests/support/fault_vfs.h"
 #include "tests/support/files.h"
 #include "tests/support/server_process.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -39,6 +42,7 @@ typedef struct world {
     kedge_mutator mutators[2];
     kedge_db *dbs[COPIES];
     rival rival;
+    fault_vfs *disk; /* NULL: the system's */
 } world;
 
 /* `with`: with its client-only mutators. */
@@ -249,6 +253,30 @@ static void come_first(void *userdata, kedge_log_level level, const char *event,
     atomic_fetch_add(&other->won, 1);
 }
 
+/* Whether copy 0 has an edit that waits to be made again. */
+static bool has_conflict(const world *at)
+{
+    static const char sql[] = "SELECT 1 FROM rejected WHERE state = 4";
+    char path[FILES_PATH_BYTES];
+    sqlite3 *outbox;
+    sqlite3_stmt *find;
+    files_path(path, at->paths[0], "outbox.db");
+    assert_int_equal(sqlite3_open(path, &outbox), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(outbox, sql, -1, &find, NULL), SQLITE_OK);
+    bool found = sqlite3_step(find) == SQLITE_ROW;
+    sqlite3_finalize(find);
+    sqlite3_close(outbox);
+    return found;
+}
+
+/* Behind the pull that brings the conflict, the disk is full. */
+static void fill_behind_conflict(void *context, const char *phase)
+{
+    world *at = context;
+    if (at->disk != NULL && strcmp(phase, "pull-done") == 0 && has_conflict(at))
+        fault_vfs_refuse_writes(at->disk, true);
+}
+
 /* Copy 0 has a client-only edit, and goes online. */
 static int64_t take_against(world *at, int conflicts, int edits)
 {
@@ -262,7 +290,8 @@ static int64_t take_against(world *at, int conflicts, int edits)
     options.log = come_first;
     options.log_level = KEDGE_LOG_DEBUG;
     options.userdata = &at->rival;
-    at->dbs[0] = client_open(&options);
+    assert_int_equal(kedge_open_with_phases(&options, fill_behind_conflict, at, &at->dbs[0], NULL),
+                     KEDGE_OK);
     int64_t sequence = take(at->dbs[0], 3);
     go(at->dbs[1], true);
     go(at->dbs[0], true);
@@ -296,6 +325,39 @@ static void test_a_sync_ends_while_edits_that_are_made_after_it_conflict(void **
     assert_int_equal(outcome_now(at->dbs[0], sequence), KEDGE_OUTCOME_REJECTED);
     assert_true(client_status(at->dbs[0]).pending > 0);
     go(at->dbs[0], false);
+}
+
+static void begin_disk(world *at)
+{
+    at->disk = fault_vfs_new("client-only", 1); /* the default, from here on */
+    assert_non_null(at->disk);
+    assert_int_equal(sqlite3_vfs_register(sqlite3_vfs_find("client-only"), 1), SQLITE_OK);
+}
+
+static void end_disk(world *at)
+{
+    for (int i = 0; i < COPIES; i++)
+        kedge_close(at->dbs[i]);
+    fault_vfs_free(at->disk);
+    at->disk = NULL;
+    for (int i = 0; i < COPIES; i++)
+        open_copy(at, i, true);
+}
+
+static void test_a_sync_says_that_the_disk_has_no_room_to_make_an_edit_again(void **state)
+{
+    world *at = *state;
+    kedge_error error = {0};
+    begin_disk(at);
+    int64_t sequence = take_against(at, 1, 0);
+    assert_int_equal(kedge_sync(at->dbs[0], SYNC_MS, &error), KEDGE_DISK_FULL);
+    assert_string_equal(error.code, "disk-full");
+    assert_int_equal(client_status(at->dbs[0]).pending, 1);
+    /* It is made again, and sent, once there is room. */
+    fault_vfs_refuse_writes(at->disk, false);
+    assert_int_equal(wait_for(at->dbs[0], sequence), KEDGE_OUTCOME_APPLIED);
+    assert_string_equal(item(at->dbs[0], "shelves", "7"), "{\"count\":87}");
+    end_disk(at);
 }
 
 /* A push holds 1,000 edits. Each edit builds on the one before it, and on what the other copy has
@@ -524,6 +586,7 @@ int main(int argc, char **argv)
         TEST(test_an_edit_that_conflicts_is_made_again_under_its_sequence),
         TEST(test_a_sync_waits_until_an_edit_that_is_made_again_is_decided),
         TEST(test_a_sync_ends_while_edits_that_are_made_after_it_conflict),
+        TEST(test_a_sync_says_that_the_disk_has_no_room_to_make_an_edit_again),
         TEST(test_a_backlog_of_more_than_a_push_meets_what_another_copy_has_changed),
         TEST(test_an_edit_that_was_undone_stays_undone_beside_what_another_copy_has_changed),
         TEST(test_two_copies_that_write_what_they_have_scanned_both_keep_their_lines),

@@ -309,6 +309,24 @@ static void test_an_edit_that_cannot_be_made_again_yet_is_pending(void **state)
     end_on_volume(&own, vfs);
 }
 
+static void test_an_edit_is_made_again_as_soon_as_the_disk_has_room(void **state)
+{
+    own_fixture own;
+    fault_vfs *vfs;
+    (void)state;
+    begin_on_volume(&own, &vfs, refuse_behind_pull);
+    fixture *f = &own.f;
+    fixture_mutate(f, "own-add", ADD(1));
+    own_push_behind(f, ADD(100));
+    fixture_pull(f);
+    assert_int_equal(kedge_store_catch_up(f->store, &f->changes, &f->error), KEDGE_DISK_FULL);
+    fault_vfs_refuse_writes(vfs, false);
+    assert_int_equal(kedge_store_catch_up(f->store, &f->changes, &f->error), KEDGE_OK);
+    assert_int_equal(f->changes.count, 1);
+    fixture_expect(f, "n", "101");
+    end_on_volume(&own, vfs);
+}
+
 static void fill_behind_pull(void *context, const char *phase)
 {
     if (strcmp(phase, "pull-done") == 0) fault_vfs_set_room(context, 0);
@@ -568,6 +586,7 @@ int main(void)
         TEST(test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_again),
         TEST(test_an_edit_that_gets_no_id_is_in_the_inbox_and_shows_nothing),
         cmocka_unit_test(test_an_edit_that_cannot_be_made_again_yet_is_pending),
+        cmocka_unit_test(test_an_edit_is_made_again_as_soon_as_the_disk_has_room),
         cmocka_unit_test(test_an_edit_is_made_again_where_the_wals_have_the_room_for_it),
         cmocka_unit_test(test_a_crash_at_each_step_loses_and_doubles_nothing),
         TEST(test_a_build_without_the_mutator_shows_what_a_crash_left),
