@@ -155,7 +155,7 @@ kedge_status kedge_store_remakes(kedge_store *store, bool *any, kedge_error *err
  * `client` may be "", and `pending` includes rows that cannot be read. */
 bool kedge_store_is_refused(kedge_store *store, kedge_store_position *position, kedge_error *error);
 
-/* ---- writing (mutate.c, cancel.c, inbox.c; while the cache cannot be written: shadow.c) ---- */
+/* ---- writing (mutate.c, remake.c, cancel.c, inbox.c; without a writable cache: shadow.c) ---- */
 
 /* Makes an edit, which is durable when the call returns: mutate.c has the order of its steps. When
  * the commit of the cache fails after that of the outbox, the call succeeds, the store is `stale`,
