@@ -133,12 +133,11 @@ kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *
 /* ---- before and after the work ---- */
 
 /* Another process may have set our cache aside, and may have been killed before it asked for the
- * pull. */
+ * pull. Or this one has, and could not make a new one then. */
 static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
 {
     if (store->cache.handle && kedge_store_db_is_at(&store->cache, store->cache_path))
         return KEDGE_OK;
-    if (store->cache.handle && store->set_aside) store->set_aside(store->set_aside_context);
     kedge_store_db_close(&store->cache);
     kedge_status status = kedge_schema_open_cache(store, false, error);
     if (status == KEDGE_DISK_FULL) {
@@ -146,6 +145,7 @@ static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
         status = kedge_schema_open_cache(store, false, error);
     }
     if (status != KEDGE_OK) return status;
+    if (store->set_aside) store->set_aside(store->set_aside_context);
     (void)kedge_index_fit(store, NULL);
     kedge_change_log_tell_all(store);
     return KEDGE_OK;

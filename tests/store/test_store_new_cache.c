@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -122,6 +123,36 @@ static void test_a_read_that_finds_another_cache_asks_for_a_pull(void **state)
     kedge_store_close(other);
 }
 
+static void damage_items(const fixture *f)
+{
+    char path[200];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/cache.db", f->path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE item SET value = '0'", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* The WAL cannot be renamed behind its file. */
+static void test_a_cache_that_is_set_aside_by_half_is_to_be_pulled(void **state)
+{
+    fixture *f = *state;
+    char path[200];
+    int asked = 0;
+    f->options.set_aside = count_call;
+    f->options.set_aside_context = &asked;
+    fixture_reopen(f);
+    fixture_mutate(f, "set", "{\"id\":\"n\",\"value\":1}");
+    snprintf(path, sizeof path, "%s/cache.db.damaged-1-wal", f->path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    damage_items(f);
+    fixture_expect(f, "n", "1");
+    assert_int_equal(asked, 1);
+    assert_int_equal(rmdir(path), 0);
+    fixture_sync(f);
+    fixture_check(f);
+}
+
 /* ---- another file takes the place of the one that is being opened ---- */
 
 static struct {
@@ -184,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_show_pending_edits_however_far_a_new_cache_is),
         TEST(test_a_read_that_finds_another_cache_asks_for_a_pull),
+        TEST(test_a_cache_that_is_set_aside_by_half_is_to_be_pulled),
         TEST(test_a_cache_that_is_renamed_while_a_read_opens_it_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
