@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <thread>
 
+extern "C" const kedge_mutator *kedge_plugin_mutators(size_t *count);
+
 namespace
 {
 
@@ -302,6 +304,21 @@ void functions(const std::string &path)
         "a token has at most " + std::to_string(KEDGE_TOKEN_BYTES - 1) + " bytes");
 }
 
+/* The app's side of docs/how-to/write-a-mutator.cc. */
+void mutators_of_a_plugin(const std::string &path)
+{
+    size_t count;
+    const kedge_mutator *mutators = kedge_plugin_mutators(&count);
+    auto options = options_of(path);
+    options.mutators.assign(mutators, mutators + count);
+    const auto db = kedge::database::open(std::move(options)).or_throw();
+    db.mutate("kedge.put", R"({"collection":"shelves","id":"1","value":{"count":5}})").or_throw();
+    db.mutate("stock.take", R"({"id":"1","count":3})").or_throw();
+    check(db.get("shelves", "1").or_throw().json() == R"({"count":2})", "the mutator of a plugin");
+    fails(db.mutate("stock.take", R"({"id":"1","count":3})").error(), KEDGE_REJECTED, "not-enough",
+          "takes too much");
+}
+
 } // namespace
 
 int main(int count, char **arguments)
@@ -311,6 +328,7 @@ int main(int count, char **arguments)
     closed_handles(folder + "/closed");
     texts(folder + "/texts");
     mutators(folder + "/mutators");
+    mutators_of_a_plugin(folder + "/plugin");
     callbacks(folder + "/callbacks");
     ends_in_its_callback(folder + "/ends");
     dispatches_twice(folder + "/twice");
