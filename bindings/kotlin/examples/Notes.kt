@@ -70,7 +70,7 @@ private suspend fun run(db: KedgeDatabase, command: String, words: List<String>)
     when (command) {
         "list" -> list(db)
         "add" -> add(db, words[0])
-        "edit" -> db.editText(COLLECTION, words[0], "/text", words[1])
+        "edit" -> db.editText(COLLECTION, words[0], "/text", text = words[1])
         "delete" -> db.delete(COLLECTION, words[0])
         "pending" -> pending(db)
         "inbox" -> inbox(db)

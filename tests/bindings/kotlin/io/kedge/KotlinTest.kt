@@ -95,6 +95,16 @@ class KotlinTest {
     }
 
     @Test
+    fun `a text is edited with the arguments in the order of all languages`() = with { db ->
+        db.put("notes", "1", Note("milk"))
+        db.editText("notes", "1", "/text", "milk", "milk and tea") // another copy edits, too
+        db.editText("notes", "1", "/text", "milk", "oat milk")
+        assertEquals(Note("oat milk and tea"), db.get<Note>("notes", "1"))
+        db.editText("notes", "1", "/text", text = "nothing")
+        assertEquals(Note("nothing"), db.get<Note>("notes", "1"))
+    }
+
+    @Test
     fun `a scan is a sequence in a block, which closes it`() = with { db ->
         for (id in listOf("1", "2", "3")) db.put("notes", id, Note("hi", 2))
         assertEquals(6, db.useScan<Note, _>("notes") { notes -> notes.sumOf { it.value.stars } })

@@ -152,8 +152,8 @@ class Scenario(
         "mutate" -> json("sequence" to db.mutateJson(step.word("name"), step.args()))
         "text" -> json(
             "sequence" to db.editText(
-                step.word("collection"), step.word("id"), step.word("path"), step.word("text"),
-                step.text("base"),
+                step.word("collection"), step.word("id"), step.word("path"), step.text("base"),
+                step.word("text"),
             ),
         )
         "batch" -> json(

@@ -151,13 +151,20 @@ public class KedgeDatabase(
         batch().use { it.edits(); it.commit() }
     }
 
-    /** Makes a text of an item become another one; edits of others since [base] are merged. */
+    /**
+     * Makes a text of an item become another one; edits of others since [base] are merged.
+     *
+     * @param path a JSON Pointer
+     * @param base what the user saw when the editing began; null: what is there now
+     * @param text the new text
+     * @return the sequence of the edit; 0: nothing was changed
+     */
     public suspend fun editText(
         collection: String,
         id: String,
         path: String,
-        text: String,
         base: String? = null,
+        text: String,
     ): Long = blocking { editText(collection, id, path, base, text) }
 
     /** Takes back an edit that was not sent, as [Database.cancel] does. */
