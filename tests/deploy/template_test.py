@@ -62,6 +62,15 @@ class Template(unittest.TestCase):
         (metric,) = counted["MetricTransformations"]
         self.assertEqual((alarm["Namespace"], alarm["MetricName"]), (metric["MetricNamespace"], metric["MetricName"]))
 
+    def test_an_alarm_tells_when_a_function_that_works_on_a_queue_failed(self):
+        resources = template().tree["Resources"]
+        queues = {name for name, resource in resources.items()
+                  if any(event["Type"] == "SQS" for event in resource["Properties"].get("Events", {}).values())}
+        alarms = [resource["Properties"] for resource in resources.values() if resource["Type"] == "AWS::CloudWatch::Alarm"]
+        told = {alarm["Dimensions"][0]["Value"].value for alarm in alarms if alarm.get("MetricName") == "Errors"}
+        self.assertEqual(queues, {"WorkerFunction", "SnapshotFunction"})
+        self.assertEqual(queues - told, set())
+
     def test_the_template_fits_what_services_take(self):
         """CloudFormation takes so many bytes of a template that stands in no bucket, and IAM so many characters, white
         space aside, of a managed policy and of the policies in a role."""
