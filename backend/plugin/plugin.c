@@ -263,19 +263,19 @@ static kedge_status call_proxy(kedge_tx *tx, const char *args, size_t args_size,
                               .args = {args, args_size},
                               .environment = plugin->environment,
                               .options = &plugin->options};
-    for (int attempt = 0;; attempt++) {
+    for (int ended = 0, attempt = 0;; attempt++) {
         kedge_status status;
         kedge_error why = {0};
         process_slot *slot = acquire(plugin, &why);
         if (slot == NULL) return kedge_tx_postpone(tx, &why, error);
-        bool fresh = slot->process.mutations == 0;
+        bool harmed = attempt == 0 && slot->process.mutations > 0; /* it may be */
         kedge_talk talk = kedge_plugin_call_run(&call, &slot->process, &status, error);
         bring_back(plugin, slot, talk == KEDGE_TALK_OK);
         if (talk == KEDGE_TALK_OK) return status;
+        ended += !harmed;
         bool others_may_be_guilty = talk == KEDGE_TALK_DEAD || talk == KEDGE_TALK_GARBAGE;
-        if (fresh || call.changed || attempt > 0 || !others_may_be_guilty) {
+        if (call.changed || ended == KEDGE_PLUGIN_TRIES || !others_may_be_guilty)
             return ended_badly(&call, talk, error);
-        }
     }
 }
 

@@ -5,8 +5,10 @@
  * the child runs it with a transaction of its own, whose reads come back over the socket, and
  * sends what it changed. A child that dies, exceeds a limit or sends what no child sends is killed
  * and replaced, and costs no mutation but the one that it ran:
- *   - "mutator-crashed": the process died or sent garbage. A child that had run other mutations
- *     before may have been harmed by those, so the mutation is tried once more on a new one.
+ *   - "mutator-crashed": the process died or sent garbage. Something outside may have killed it,
+ *     such as the system when memory is short, and what ran before may have harmed it. So the
+ *     mutation is tried again on another, and rejected when it has ended KEDGE_PLUGIN_TRIES, not
+ *     counting a first one that had run others before.
  *   - "mutator-timeout": more CPU or more time than allowed. The time that the server takes to
  *     answer reads does not count.
  * A child that cannot be had (again) makes a mutation fail with KEDGE_UNAVAILABLE, undecided. */
@@ -21,6 +23,7 @@
 #define KEDGE_PLUGIN_LOAD_MS_MAX      10000      /* for a child to load the library and say hello */
 #define KEDGE_PLUGIN_MEMORY_BYTES_MAX 1073741824 /* address space of a child: 1 GiB */
 #define KEDGE_PLUGIN_FILES_MAX        64         /* that a child may have open */
+#define KEDGE_PLUGIN_TRIES            3          /* children that a mutation may end */
 #define KEDGE_PLUGIN_LOOK_MS          100        /* between two looks at the thread's deadline */
 
 typedef struct kedge_plugin_options {

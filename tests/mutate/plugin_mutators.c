@@ -232,6 +232,20 @@ static kedge_status start_thread(kedge_tx *tx, const char *args, size_t args_siz
     return kedge_tx_put(tx, "c", "thread", 6, ran ? "true" : "false", ran ? 4 : 5, error);
 }
 
+/* What kills it from outside: as often as there are files to remove, named by the args and a digit.
+ */
+static kedge_status is_killed(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                              kedge_error *error)
+{
+    (void)userdata;
+    char path[512];
+    for (int i = 1; i <= 3; i++) {
+        snprintf(path, sizeof path, "%.*s%d", (int)args_size - 2, args + 1, i);
+        if (unlink(path) == 0) kill(getpid(), SIGKILL);
+    }
+    return kedge_tx_put(tx, "c", "alive", 5, "true", 4, error);
+}
+
 const kedge_mutator *kedge_plugin_mutators(size_t *count)
 {
     static const kedge_mutator mutators[] = {
@@ -252,6 +266,7 @@ const kedge_mutator *kedge_plugin_mutators(size_t *count)
         {"variables", 1, tell_variables, NULL},
         {"thread", 1, start_thread, NULL},
         {"exec", 1, become_another, NULL},
+        {"is_killed", 1, is_killed, NULL},
     };
     *count = sizeof mutators / sizeof mutators[0];
     return mutators;

@@ -52,7 +52,7 @@ static void open_plugin(plugin_fixture *fixture, uint32_t children, int64_t cpu_
         kedge_plugin_start(&environment, good_plugin, &options, &fixture->plugin, &error);
     if (status != KEDGE_OK) fail_msg("%s", error.message);
     kedge_plugin_mutators(fixture->plugin, &mutators, &count);
-    assert_int_equal(count, 17);
+    assert_int_equal(count, 18);
     assert_true(tx_fixture_open(&fixture->tx, environment.allocator, mutators, count));
 }
 
@@ -208,6 +208,41 @@ static void test_a_child_that_died_while_idle_is_replaced(void **state)
     assert_int_equal(waitid(P_PID, (id_t)first, &info, WEXITED | WNOWAIT), 0);
     applies(&fixture, "process", "null");
     assert_int_not_equal(strtol(item(&fixture, "c", "process"), NULL, 10), first);
+    close_plugin(&fixture);
+}
+
+/* `times` files, which is how often its process is killed. */
+static kedge_status run_killed(plugin_fixture *fixture, int times)
+{
+    char folder[] = "/tmp/kedge-plugin-test-XXXXXX";
+    char path[128], args[128];
+    assert_non_null(mkdtemp(folder));
+    for (int i = 1; i <= times; i++) {
+        snprintf(path, sizeof path, "%s/%d", folder, i);
+        FILE *file = fopen(path, "wx");
+        assert_non_null(file);
+        fclose(file);
+    }
+    snprintf(args, sizeof args, "\"%s/\"", folder);
+    kedge_status status = tx_fixture_run(&fixture->tx, "is_killed", args);
+    assert_int_equal(rmdir(folder), 0); /* so often it was killed */
+    return status;
+}
+
+static void test_a_mutation_whose_new_process_is_killed_is_run_by_another(void **state)
+{
+    (void)state;
+    plugin_fixture fixture;
+    open_plugin(&fixture, 1, 10000, 60000);
+    assert_int_equal(run_killed(&fixture, 1), KEDGE_OK);
+    assert_string_equal(item(&fixture, "c", "alive"), "true");
+    /* This one has run a mutation, so that it does not count. */
+    assert_int_equal(run_killed(&fixture, 3), KEDGE_OK);
+    assert_string_equal(fixture.failed, "");
+    close_plugin(&fixture);
+    open_plugin(&fixture, 1, 10000, 60000);
+    assert_int_equal(run_killed(&fixture, 3), KEDGE_REJECTED);
+    assert_string_equal(fixture.tx.error.code, "mutator-crashed");
     close_plugin(&fixture);
 }
 
@@ -448,6 +483,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_mutator_that_hangs_is_ended_by_its_time_limit),
         cmocka_unit_test(test_what_one_mutation_leaves_behind_does_not_harm_the_next),
         cmocka_unit_test(test_a_child_that_died_while_idle_is_replaced),
+        cmocka_unit_test(test_a_mutation_whose_new_process_is_killed_is_run_by_another),
         cmocka_unit_test(test_threads_share_the_children_and_a_crash_harms_no_other),
         cmocka_unit_test(test_a_mutation_that_nobody_waits_for_is_left_undecided),
         cmocka_unit_test(test_a_library_that_is_no_plugin_is_refused_with_the_reason),
