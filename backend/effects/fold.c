@@ -11,12 +11,15 @@
 #include <string.h>
 
 #define PAGE 100
+/* From the piece before, then from the last snapshot, then from the start. */
+#define TRIES_MAX 3
 
 typedef struct folding {
     const kedge_log *log;
     const kedge_registry *registry;
     char id[KEDGE_SHA256_HEX]; /* of the snapshot */
     int64_t at;                /* its entry */
+    bool passes_last;          /* the last snapshot is damaged */
     kedge_fold_base base;
     kedge_overlay *changes; /* of the base */
     kedge_tx *tx;
@@ -28,14 +31,14 @@ typedef struct folding {
 
 /* ---- what is there ---- */
 
-/* The last snapshot, unless it is behind the entry, or another made it. */
+/* The last snapshot, unless it is behind the entry, or damaged, or another made it. */
 static kedge_status open_last(folding *work, const kedge_log_summary *summary, kedge_error *error)
 {
     kedge_error failure = {0};
     char id[KEDGE_SHA256_HEX];
     kedge_status status = KEDGE_NOT_FOUND;
     work->from = summary->first;
-    if (summary->last_snapshot >= 0 && summary->last_snapshot < work->at &&
+    if (!work->passes_last && summary->last_snapshot >= 0 && summary->last_snapshot < work->at &&
         summary->snapshot_entry.count > 0 &&
         summary->snapshot_entry.entries[0].snapshot.size == sizeof id - 1) {
         memcpy(id, summary->snapshot_entry.entries[0].snapshot.data, sizeof id - 1);
@@ -75,7 +78,7 @@ static kedge_status find_base(folding *work, const kedge_fold_piece *piece, kedg
     if (status != KEDGE_OK) return status;
     if (piece->number + 1 < oldest.first + oldest.deleted) return find_last(work, error);
     status = kedge_fold_base_open(&work->base, work->id, piece->id, piece->number, error);
-    if (status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT) return find_last(work, error);
+    if (status == KEDGE_NOT_FOUND) return find_last(work, error);
     if (status != KEDGE_OK) return status;
     work->from = piece->number + 1;
     work->any = true;
@@ -204,29 +207,56 @@ static kedge_status complete(const folding *work, kedge_fold_piece *piece, kedge
     return KEDGE_OK;
 }
 
+static kedge_status fold_once(folding *work, int64_t entries_max, kedge_fold_piece *piece,
+                              kedge_error *error)
+{
+    /* A maker may have ended between the snapshot and what follows it. */
+    kedge_status status = complete(work, piece, error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    status = make_piece(work, entries_max, piece, error);
+    return status == KEDGE_OK && piece->number == work->at ? complete(work, piece, error) : status;
+}
+
+/* The entries are the truth. What is damaged of the snapshot that is made is removed and made
+ * again; the last one, which is damaged, is passed over. */
+static kedge_status pass_damage(const kedge_log *log, const folding *work, bool *passes_last,
+                                kedge_fold_piece *piece, kedge_error *error)
+{
+    bool is_own = work->base.count == 0 || strcmp(work->base.id, work->id) == 0;
+    *passes_last = *passes_last || !is_own;
+    if (!is_own) return KEDGE_OK;
+    *piece = (kedge_fold_piece){.number = -1};
+    return kedge_log_snapshot_discard(log, kedge_bytes_of(work->id), error);
+}
+
 kedge_status kedge_effects_fold(const kedge_log *log, const kedge_log_place *at,
                                 int64_t entries_max, kedge_fold_piece *piece, kedge_error *error)
 {
     const kedge_allocator *allocator = log->project->allocator;
-    folding work = {.log = log,
-                    .registry = log->project->backend->options.registry,
-                    .at = at->number,
-                    .base = kedge_fold_base_make(log),
-                    .changes = kedge_overlay_new(allocator),
-                    .body = kedge_buffer_make(allocator)};
     kedge_fold_piece made = *piece;
+    kedge_status status = KEDGE_OK;
+    bool passes_last = false, again = true;
     KEDGE_ASSERT(entries_max > 0);
-    kedge_snapshot_id(log, at, work.id);
-    /* A maker may have ended between the snapshot and what follows it. */
-    kedge_status status = complete(&work, &made, error);
-    if (status == KEDGE_NOT_FOUND) {
-        status = make_piece(&work, entries_max, &made, error);
-        if (status == KEDGE_OK && made.number == work.at) status = complete(&work, &made, error);
+    for (int tries = 1; status == KEDGE_OK && again; tries++) {
+        kedge_error failure = {0};
+        folding work = {.log = log,
+                        .registry = log->project->backend->options.registry,
+                        .at = at->number,
+                        .passes_last = passes_last,
+                        .base = kedge_fold_base_make(log),
+                        .changes = kedge_overlay_new(allocator),
+                        .body = kedge_buffer_make(allocator)};
+        kedge_snapshot_id(log, at, work.id);
+        status = fold_once(&work, entries_max, &made, &failure);
+        again = status == KEDGE_CORRUPT && tries < TRIES_MAX &&
+                strcmp(failure.code, KEDGE_LOG_SNAPSHOT_DAMAGED) == 0;
+        if (again) status = pass_damage(log, &work, &passes_last, &made, &failure);
+        if (status != KEDGE_OK && error != NULL) *error = failure;
+        kedge_tx_free(work.tx);
+        kedge_overlay_free(work.changes);
+        kedge_fold_base_free(&work.base);
+        kedge_buffer_free(&work.body);
     }
     if (status == KEDGE_OK) *piece = made;
-    kedge_tx_free(work.tx);
-    kedge_overlay_free(work.changes);
-    kedge_fold_base_free(&work.base);
-    kedge_buffer_free(&work.body);
     return status;
 }

@@ -23,8 +23,9 @@ typedef struct kedge_fold_piece {
 } kedge_fold_piece;
 
 /* Makes a piece of the snapshot at an entry, over at most `entries_max` entries: from the piece
- * before, which may be gone, or else from the last snapshot in front of the entry. The entry does
- * not get it yet. KEDGE_UNSUPPORTED: it cannot be made here ("snapshot-type-unknown",
+ * before, which may be gone, or else from the last snapshot in front of the entry. When one of them
+ * is damaged, it begins at the one before it, and at last at the start. The entry does not get it
+ * yet. KEDGE_UNSUPPORTED: it cannot be made here ("snapshot-type-unknown",
  * "update-required", "snapshot-too-large", "snapshot-base-missing"), or there is nothing in it
  * ("snapshot-empty"). */
 kedge_status kedge_effects_fold(const kedge_log *log, const kedge_log_place *at,

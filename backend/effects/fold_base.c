@@ -72,7 +72,7 @@ static void drop_items(kedge_fold_base *base, kedge_fold_chunk *chunk)
 
 static kedge_status fail_damaged(const kedge_fold_base *base, kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_CORRUPT, "log-snapshot-damaged",
+    return kedge_fail(error, KEDGE_CORRUPT, KEDGE_LOG_SNAPSHOT_DAMAGED,
                       "a snapshot of the log %.*s is damaged", (int)base->log->name.size,
                       base->log->name.data);
 }

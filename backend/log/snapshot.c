@@ -29,7 +29,7 @@ static kedge_status put(const kedge_log *log, const kedge_log_key *key, kedge_by
 
 static kedge_status fail_damaged(const kedge_log *log, kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_CORRUPT, "log-snapshot-damaged",
+    return kedge_fail(error, KEDGE_CORRUPT, KEDGE_LOG_SNAPSHOT_DAMAGED,
                       "a snapshot of the log %.*s is damaged", (int)log->name.size, log->name.data);
 }
 

@@ -17,13 +17,14 @@
 
 #define KEDGE_LOG_SNAPSHOT_BYTES_MAX  67108864 /* of a snapshot or a chunk, as text: 64 MiB */
 #define KEDGE_LOG_SNAPSHOT_CHUNKS_MAX 16384
+#define KEDGE_LOG_SNAPSHOT_DAMAGED    "log-snapshot-damaged" /* the code of its damage */
 
 /* Puts the text under its id, a hash in hexadecimal digits. One that is there stays: whoever names
  * a snapshot names its entry, and the same entry gives the same snapshot. Its chunks come first. */
 kedge_status kedge_log_snapshot_write(const kedge_log *log, kedge_bytes id, kedge_bytes text,
                                       kedge_error *error);
 /* Appends the text, an unchecked JSON object. KEDGE_NOT_FOUND "log-snapshot-not-found": there is
- * none of this id here; KEDGE_CORRUPT "log-snapshot-damaged". */
+ * none of this id here; KEDGE_CORRUPT KEDGE_LOG_SNAPSHOT_DAMAGED. */
 kedge_status kedge_log_snapshot_read(const kedge_log *log, kedge_bytes id, kedge_buffer *text,
                                      kedge_error *error);
 
@@ -37,6 +38,8 @@ kedge_status kedge_log_snapshot_read_part(const kedge_log *log, kedge_bytes id, 
 /* Removes the parts of a snapshot, whose text this is, that it does not name. Repeatable. */
 kedge_status kedge_log_snapshot_tidy(const kedge_log *log, kedge_bytes id, kedge_bytes text,
                                      kedge_error *error);
+/* Removes a snapshot and its parts, in whatever state they are. Repeatable. */
+kedge_status kedge_log_snapshot_discard(const kedge_log *log, kedge_bytes id, kedge_error *error);
 /* Removes the snapshots of entries in front of a number, with their parts; also parts whose
  * snapshot was never completed, when they are older than KEDGE_LOG_DISCARD_S. Repeatable. A
  * snapshot that cannot be read stays. */

@@ -99,6 +99,14 @@ kedge_status kedge_log_snapshot_tidy(const kedge_log *log, kedge_bytes id, kedge
     return status;
 }
 
+/* The parts go first: what is left behind a crash is found again by the snapshot. */
+kedge_status kedge_log_snapshot_discard(const kedge_log *log, kedge_bytes id, kedge_error *error)
+{
+    kedge_log_key key = kedge_log_key_snapshot(log, id);
+    kedge_status status = kedge_log_snapshot_tidy(log, id, (kedge_bytes){"", 0}, error);
+    return status == KEDGE_OK ? remove_blob(log, kedge_log_key_bytes(&key), error) : status;
+}
+
 /* ---- snapshots ---- */
 
 typedef struct removing {
@@ -119,16 +127,13 @@ static kedge_status read_number(const kedge_log *log, const char *id, int64_t *n
     return status;
 }
 
-/* The parts go first: what is left behind a crash is found again by the snapshot. */
-static kedge_status remove_old(const removing *work, kedge_bytes key, kedge_error *error)
+static kedge_status remove_old(const removing *work, kedge_error *error)
 {
     int64_t number = INT64_MAX;
     kedge_status status = read_number(work->log, work->id, &number, error);
     if (status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT) return KEDGE_OK;
     if (status != KEDGE_OK || number >= work->before) return status;
-    status =
-        kedge_log_snapshot_tidy(work->log, kedge_bytes_of(work->id), (kedge_bytes){"", 0}, error);
-    return status == KEDGE_OK ? remove_blob(work->log, key, error) : status;
+    return kedge_log_snapshot_discard(work->log, kedge_bytes_of(work->id), error);
 }
 
 /* Keys are {id}.json.gz, and behind it those of the snapshot's parts, {id}/{hash}.json.gz. */
@@ -140,7 +145,7 @@ static kedge_status look_at_blob(void *context, const kedge_blob_info *blob, ked
     if (rest.size <= digits) return KEDGE_OK;
     if (rest.data[digits] == '.') {
         memcpy(work->id, rest.data, digits);
-        return remove_old(work, kedge_bytes_of(blob->key), error);
+        return remove_old(work, error);
     }
     bool complete = memcmp(work->id, rest.data, digits) == 0;
     int64_t age_s = kedge_log_now_s(work->log) - blob->modified_ms / 1000;

@@ -267,6 +267,66 @@ static void test_a_part_that_is_gone_lets_the_maker_begin_again(void **state)
     model_free(&beside);
 }
 
+/* The blobs of an entry's snapshot whose keys go on behind its id in this way: they get another
+ * text. */
+static void damage(test_world *world, const kedge_log *log, const kedge_log_place *at,
+                   const char *behind)
+{
+    char id[KEDGE_SHA256_HEX], part[KEDGE_SHA256_HEX + 8];
+    kedge_blob_list list = {0};
+    const kedge_blobs *blobs = &world->store_blobs;
+    int damaged = 0;
+    kedge_snapshot_id(log, at, id);
+    snprintf(part, sizeof part, "%s%s", id, behind);
+    assert_int_equal(blobs->vtable->list(blobs->self, KEDGE_BYTES("acme/logs/notes/"),
+                                         (kedge_bytes){NULL, 0}, 1000, &list, NULL),
+                     KEDGE_OK);
+    for (size_t i = 0; i < list.count; i++) {
+        kedge_bytes key = kedge_bytes_of(list.blobs[i].key);
+        if (strstr(list.blobs[i].key, part) == NULL) continue;
+        assert_int_equal(blobs->vtable->remove(blobs->self, key, NULL), KEDGE_OK);
+        assert_int_equal(
+            blobs->vtable->put_if_absent(blobs->self, key, KEDGE_BYTES("damaged"), NULL), KEDGE_OK);
+        damaged++;
+    }
+    assert_true(damaged > 0);
+    kedge_blob_list_free(&list);
+}
+
+static void test_a_damaged_snapshot_does_not_keep_the_next_one_from_being_made(void **state)
+{
+    model beside = model_new(*state);
+    const kedge_log *log = journal_new(*state);
+    write_calls(log, &beside);
+    kedge_log_place first = ask(log), second = ask(log), third = ask(log);
+    make(log, &first, 1000);
+    damage(*state, log, &first, "/");
+    make(log, &second, 1000);
+    compare(log, &second, &beside);
+    damage(*state, log, &second, ".");
+    make(log, &third, 10);
+    compare(log, &third, &beside);
+    model_free(&beside);
+}
+
+static void test_a_damaged_snapshot_that_no_entry_has_yet_is_made_again(void **state)
+{
+    model beside = model_new(*state);
+    const kedge_log *log = journal_new(*state);
+    kedge_fold_piece piece = {.number = -1};
+    write_calls(log, &beside);
+    kedge_log_place at = ask(log);
+    assert_int_equal(kedge_effects_fold(log, &at, 10, &piece, NULL), KEDGE_OK);
+    damage(*state, log, &at, "/");
+    while (piece.number < at.number)
+        assert_int_equal(kedge_effects_fold(log, &at, 10, &piece, NULL), KEDGE_OK);
+    compare(log, &at, &beside);
+    damage(*state, log, &at, ".");
+    make(log, &at, 10);
+    compare(log, &at, &beside);
+    model_free(&beside);
+}
+
 static void test_a_truncation_removes_the_snapshots_in_front_of_it(void **state)
 {
     model beside = model_new(*state);
@@ -386,6 +446,8 @@ int main(void)
         OVER_BOTH(test_a_snapshot_has_what_the_entries_give),
         OVER_MEMORY(test_a_maker_that_ends_at_any_call_leaves_nothing_behind),
         OVER_MEMORY(test_a_part_that_is_gone_lets_the_maker_begin_again),
+        OVER_MEMORY(test_a_damaged_snapshot_does_not_keep_the_next_one_from_being_made),
+        OVER_MEMORY(test_a_damaged_snapshot_that_no_entry_has_yet_is_made_again),
         OVER_BOTH(test_a_truncation_removes_the_snapshots_in_front_of_it),
         OVER_BOTH(test_a_maker_that_a_truncation_overtakes_leaves_no_entry_out),
         OVER_MEMORY(test_a_truncation_removes_old_parts_of_what_was_never_completed),
