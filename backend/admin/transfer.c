@@ -6,8 +6,10 @@
 #include "common/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define READ_BYTES 65536
 #define LINE_BYTES_MAX                                                                             \
@@ -52,14 +54,37 @@ static int tell(const kedge_admin *admin, const char *what, int64_t oldest, int6
 
 /* ---- export ---- */
 
+static kedge_status fail_output(kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_IO, "output-failed", "the export could not be written: %s",
+                      strerror(errno));
+}
+
 static kedge_status write_line(void *context, kedge_bytes line, kedge_error *error)
 {
     FILE *file = context;
     if (fwrite(line.data, 1, line.size, file) == line.size && putc('\n', file) != EOF) {
         return KEDGE_OK;
     }
-    return kedge_fail(error, KEDGE_IO, "output-failed", "the export could not be written: %s",
-                      strerror(errno));
+    return fail_output(error);
+}
+
+/* The name of a new file is on the disk when its folder is. */
+static kedge_status sync_folder_of(const char *path, kedge_error *error)
+{
+    kedge_buffer folder = kedge_buffer_make(&kedge_allocator_default);
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        kedge_buffer_append_text(&folder, ".");
+    else
+        kedge_buffer_append(&folder, path, (size_t)(slash - path) + 1);
+    kedge_buffer_append_byte(&folder, '\0');
+    kedge_status status = kedge_buffer_status(&folder, error);
+    int file = status == KEDGE_OK ? open(folder.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (status == KEDGE_OK && (file < 0 || fsync(file) != 0)) status = fail_output(error);
+    if (file >= 0) close(file);
+    kedge_buffer_free(&folder);
+    return status;
 }
 
 static kedge_status export_to(const kedge_admin *admin, FILE *file, kedge_export_result *result,
@@ -68,11 +93,8 @@ static kedge_status export_to(const kedge_admin *admin, FILE *file, kedge_export
     kedge_lines lines = {write_line, file};
     kedge_project project = kedge_admin_project(admin);
     kedge_status status = kedge_export_project(&project, &lines, result, error);
-    if (status == KEDGE_OK && fflush(file) != 0) {
-        status = kedge_fail(error, KEDGE_IO, "output-failed", "the export could not be written: %s",
-                            strerror(errno));
-    }
-    return status;
+    bool written = fflush(file) == 0 && (file == stdout || fsync(fileno(file)) == 0);
+    return status != KEDGE_OK || written ? status : fail_output(error);
 }
 
 static void warn_of(const kedge_left_out *left)
@@ -100,10 +122,8 @@ int kedge_admin_export(const kedge_admin *admin)
     }
     kedge_status status = export_to(admin, file, &result, &error);
     if (status == KEDGE_OK) status = kedge_export_left_out(&project, &left, &error);
-    if (!standard && fclose(file) != 0 && status == KEDGE_OK) {
-        status = kedge_fail(&error, KEDGE_IO, "output-failed", "%s could not be written: %s", path,
-                            strerror(errno));
-    }
+    if (!standard && fclose(file) != 0 && status == KEDGE_OK) status = fail_output(&error);
+    if (!standard && status == KEDGE_OK) status = sync_folder_of(path, &error);
     if (status != KEDGE_OK) {
         if (!standard) remove(path);
         return kedge_admin_complain(&error);
