@@ -4,6 +4,7 @@
 #include "backend/base/backend.h"
 #include "backend/effects/fold_write.h"
 #include "backend/log/segments.h"
+#include "backend/ports/deadline.h"
 #include "common/assert.h"
 #include "common/error.h"
 #include "mutate/replay.h"
@@ -119,7 +120,7 @@ static kedge_status fail_missing(const folding *work, kedge_error *error)
                       "the entries up to %lld could not be read", (long long)work->to);
 }
 
-/* Ends the piece where its changes have become many. A truncation may have overtaken it: no entry
+/* Ends the piece where its changes have become many, or the thread's time is over. A truncation may have overtaken it: no entry
  * may be left out. */
 static kedge_status apply_page(folding *work, const kedge_log_page *page, int64_t *next,
                                kedge_error *error)
@@ -129,8 +130,10 @@ static kedge_status apply_page(folding *work, const kedge_log_page *page, int64_
         if (page->entries[i].at.number != *next) return fail_missing(work, error);
         if (page->entries[i].at.number > work->to) break;
         status = apply(work, &page->entries[i], error);
+        if (status != KEDGE_OK) return status;
         *next = page->entries[i].at.number + 1;
-        if (kedge_overlay_bytes(work->changes) > KEDGE_FOLD_BYTES_MAX)
+        if (kedge_overlay_bytes(work->changes) > KEDGE_FOLD_BYTES_MAX ||
+            kedge_deadline_ask() == KEDGE_DEADLINE_STOP)
             work->to = page->entries[i].at.number;
     }
     return status;
@@ -150,6 +153,11 @@ static kedge_status apply_entries(folding *work, kedge_error *error)
         if (status == KEDGE_OK) status = apply_page(work, &page, &next, error);
         kedge_log_page_free(&page);
         if (ended) break;
+    }
+    if (status == KEDGE_UNAVAILABLE && next > work->from &&
+        kedge_deadline_ask() == KEDGE_DEADLINE_STOP) {
+        work->to = next - 1; /* so much was run in time */
+        return KEDGE_OK;
     }
     return status != KEDGE_OK || next > work->to ? status : fail_missing(work, error);
 }
@@ -189,7 +197,11 @@ static kedge_status make_piece(folding *work, int64_t entries_max, kedge_fold_pi
         return kedge_fail(error, KEDGE_UNSUPPORTED, "snapshot-empty",
                           "no event stands in front of entry %lld of the log %.*s",
                           (long long)work->at, (int)work->log->name.size, work->log->name.data);
-    return status == KEDGE_OK ? write_piece(work, piece, error) : status;
+    if (status != KEDGE_OK) return status;
+    kedge_deadline_begin_commit();
+    status = write_piece(work, piece, error);
+    kedge_deadline_end_commit();
+    return status;
 }
 
 /* The snapshot is there: what only its making needed goes. */

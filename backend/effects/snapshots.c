@@ -1,6 +1,7 @@
 /* Requests of snapshots, and the worker that makes them. */
 #include "backend/effects/snapshots.h"
 
+#include "backend/ports/deadline.h"
 #include "common/error.h"
 #include "common/json.h"
 #include "common/names.h"
@@ -170,7 +171,10 @@ static kedge_status hand_over(work_on_log *work, kedge_error *error)
 {
     work->pending.owner[0] = '\0';
     work->pending.since_ms = 0;
-    return save(work, error);
+    kedge_deadline_begin_commit();
+    kedge_status status = save(work, error);
+    kedge_deadline_end_commit();
+    return status;
 }
 
 static kedge_status finish(work_on_log *work, kedge_error *error)

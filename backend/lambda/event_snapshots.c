@@ -47,12 +47,18 @@ static void work_off(const kedge_lambda *lambda, kedge_event_message *message, i
                                           .refused_context = lambda->log};
     kedge_error error = {0};
     kedge_snapshot_outcome outcome;
+    kedge_deadline deadline = {.environment = lambda->environment,
+                               .end_ms = deadline_ms - KEDGE_EVENT_SNAPSHOTS_MARGIN_MS,
+                               .turn_ms = INT64_MAX};
+    kedge_deadline_set(&deadline);
     kedge_status status = kedge_snapshot_work(&worker, kedge_buffer_bytes(&message->body),
                                               deadline_ms, &outcome, &error);
+    deadline.end_ms = deadline_ms - KEDGE_EVENT_SNAPSHOTS_RESPONSE_MS;
     if (status != KEDGE_OK)
         kedge_logger_write(lambda->log, KEDGE_LOGGER_WARNING, "snapshot-failed", "message",
                            message->id, "code", error.code, "detail", error.message, NULL);
     if (outcome == KEDGE_SNAPSHOT_RETURN) give_back(lambda, message, status);
+    kedge_deadline_set(NULL);
 }
 
 kedge_status kedge_event_snapshots(const kedge_lambda *lambda, kedge_bytes event,

@@ -4,6 +4,7 @@
 #include "backend/aws/dynamodb_stream.h"
 #include "backend/effects/apply.h"
 #include "backend/front/effects.h"
+#include "backend/ports/deadline.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -13,7 +14,6 @@
 typedef struct stream_batch {
     const kedge_lambda *lambda;
     kedge_effects effects;
-    int64_t deadline_ms;
     size_t handled;
     char failed[SEQUENCE_SIZE]; /* the first that failed; "": none */
 } stream_batch;
@@ -34,14 +34,6 @@ bool kedge_event_is_stream(kedge_bytes event)
 static void note_passed(void *context, const kedge_error *error)
 {
     kedge_effects_log_passed(context, error);
-}
-
-static bool has_time(const stream_batch *batch)
-{
-    const kedge_environment *environment = batch->lambda->environment;
-    if (batch->deadline_ms == INT64_MAX) return true;
-    return environment->now_ms(environment->context) + KEDGE_EVENT_STREAM_MARGIN_MS <
-           batch->deadline_ms;
 }
 
 /* An item that nobody of Kedge has written must not hold up the shard. */
@@ -89,11 +81,8 @@ static kedge_status handle_all(stream_batch *batch, kedge_bytes event, kedge_err
             return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "event-invalid",
                               "record %zu is none of a DynamoDB stream: it has no SequenceNumber",
                               batch->handled);
-        kedge_status status = KEDGE_TIMEOUT;
-        if (has_time(batch))
-            status = handle(batch, record, &failure);
-        else
-            kedge_fail(&failure, status, "timeout", "the time of the invocation is over");
+        kedge_status status = kedge_deadline_check(&failure);
+        if (status == KEDGE_OK) status = handle(batch, record, &failure);
         if (status != KEDGE_OK) {
             memcpy(batch->failed, sequence, sizeof sequence);
             log_failure(batch, &failure);
@@ -127,12 +116,19 @@ kedge_status kedge_event_stream(const kedge_lambda *lambda, kedge_bytes event, i
                           .effects = {.backend = lambda->backend,
                                       .queue = lambda->snapshots,
                                       .passed = note_passed,
-                                      .context = lambda->log},
-                          .deadline_ms = deadline_ms};
+                                      .context = lambda->log}};
+    const kedge_environment *environment = lambda->environment;
+    kedge_deadline deadline = {.environment = environment,
+                               .end_ms = environment->monotonic_ms(environment->context) +
+                                         deadline_ms - environment->now_ms(environment->context) -
+                                         KEDGE_EVENT_STREAM_MARGIN_MS,
+                               .turn_ms = INT64_MAX};
     if (lambda->snapshots.vtable == NULL)
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "setting-missing",
                           "a function that follows the stream needs KEDGE_SNAPSHOTS");
+    if (deadline_ms != INT64_MAX) kedge_deadline_set(&deadline);
     kedge_status status = handle_all(&batch, event, error);
+    kedge_deadline_set(NULL);
     if (status != KEDGE_OK) return status;
     write_response(&batch, out);
     return kedge_buffer_status(out, error);

@@ -13,7 +13,8 @@
 #include "backend/lambda/lambda.h"
 #include "common/json.h"
 
-/* A record that is not begun so long before the deadline is left to the next invocation. */
+/* So long before the invocation's end a record that is at work stops, and is left to the next one
+ * with all behind it. */
 #define KEDGE_EVENT_STREAM_MARGIN_MS 2000
 
 /* `event` is a checked JSON object. */

@@ -6,6 +6,7 @@
 #include "backend/effects/fold_base.h"
 #include "backend/log/body.h"
 #include "backend/log/snapshot.h"
+#include "backend/ports/deadline.h"
 #include "common/json.h"
 #include "mutate/replay.h"
 #include "tests/support/failing_allocator.h"
@@ -309,6 +310,27 @@ static void test_a_damaged_snapshot_does_not_keep_the_next_one_from_being_made(v
     model_free(&beside);
 }
 
+/* Each piece runs what it can until the time is over, one entry at least, and the next goes on. */
+static void test_a_piece_whose_time_is_over_ends_where_it_is(void **state)
+{
+    test_world *world = *state;
+    model beside = model_new(world);
+    const kedge_log *log = journal_new(world);
+    kedge_fold_piece piece = {.number = -1};
+    const kedge_deadline over = {
+        .environment = &world->environment, .end_ms = INT64_MIN, .turn_ms = INT64_MAX};
+    write_calls(log, &beside);
+    kedge_log_place at = ask(log);
+    kedge_deadline_set(&over);
+    for (int64_t number = 0; number <= at.number; number++) {
+        assert_int_equal(kedge_effects_fold(log, &at, 1000, &piece, NULL), KEDGE_OK);
+        assert_int_equal(piece.number, number);
+    }
+    kedge_deadline_set(NULL);
+    compare(log, &at, &beside);
+    model_free(&beside);
+}
+
 static void test_a_damaged_snapshot_that_no_entry_has_yet_is_made_again(void **state)
 {
     model beside = model_new(*state);
@@ -318,8 +340,10 @@ static void test_a_damaged_snapshot_that_no_entry_has_yet_is_made_again(void **s
     kedge_log_place at = ask(log);
     assert_int_equal(kedge_effects_fold(log, &at, 10, &piece, NULL), KEDGE_OK);
     damage(*state, log, &at, "/");
-    while (piece.number < at.number)
+    for (int pieces = 0; piece.number < at.number; pieces++) {
+        assert_true(pieces <= at.number / 10 + 1);
         assert_int_equal(kedge_effects_fold(log, &at, 10, &piece, NULL), KEDGE_OK);
+    }
     compare(log, &at, &beside);
     damage(*state, log, &at, ".");
     make(log, &at, 10);
@@ -447,6 +471,7 @@ int main(void)
         OVER_MEMORY(test_a_maker_that_ends_at_any_call_leaves_nothing_behind),
         OVER_MEMORY(test_a_part_that_is_gone_lets_the_maker_begin_again),
         OVER_MEMORY(test_a_damaged_snapshot_does_not_keep_the_next_one_from_being_made),
+        OVER_MEMORY(test_a_piece_whose_time_is_over_ends_where_it_is),
         OVER_MEMORY(test_a_damaged_snapshot_that_no_entry_has_yet_is_made_again),
         OVER_BOTH(test_a_truncation_removes_the_snapshots_in_front_of_it),
         OVER_BOTH(test_a_maker_that_a_truncation_overtakes_leaves_no_entry_out),

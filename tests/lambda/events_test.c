@@ -1,10 +1,15 @@
 /* Events: their paths, responses and batches, in whatever state memory and the event are. */
 #include "tests/backend/api_world.h"
 
+#include "backend/effects/apply.h"
+#include "backend/effects/snapshots.h"
 #include "backend/lambda/event_http.h"
 #include "backend/lambda/event_messages.h"
 #include "backend/lambda/event_path.h"
+#include "backend/lambda/event_snapshots.h"
 #include "backend/lambda/event_sqs.h"
+#include "backend/lambda/event_stream.h"
+#include "backend/memory/memory_ports.h"
 #include "tests/support/failing_allocator.h"
 #include <kedge/limits.h>
 
@@ -284,6 +289,73 @@ static void a_push_that_takes_longer_than_an_invocation_is_decided_by_several(vo
     kedge_buffer_free(&out);
 }
 
+/* ---- the time of what works on logs ---- */
+
+#define LOG_INVOCATION_MS 60000
+
+static int64_t left_ms; /* when the work began that was called last */
+
+kedge_status __wrap_kedge_effects_handle(void *context, const kedge_stream_change *changes,
+                                         size_t count, size_t *handled, kedge_error *error);
+kedge_status __wrap_kedge_effects_handle(void *context, const kedge_stream_change *changes,
+                                         size_t count, size_t *handled, kedge_error *error)
+{
+    (void)context, (void)changes, (void)count;
+    *handled = 0;
+    left_ms = kedge_deadline_left_ms(INT64_MAX);
+    looked_ms += left_ms; /* a store that does not answer takes all of it */
+    return kedge_deadline_check(error);
+}
+
+kedge_status __wrap_kedge_snapshot_work(const kedge_snapshot_worker *worker, kedge_bytes message,
+                                        int64_t deadline_ms, kedge_snapshot_outcome *outcome,
+                                        kedge_error *error);
+kedge_status __wrap_kedge_snapshot_work(const kedge_snapshot_worker *worker, kedge_bytes message,
+                                        int64_t deadline_ms, kedge_snapshot_outcome *outcome,
+                                        kedge_error *error)
+{
+    (void)worker, (void)message, (void)deadline_ms;
+    left_ms = kedge_deadline_left_ms(INT64_MAX);
+    looked_ms += left_ms;
+    *outcome = KEDGE_SNAPSHOT_RETURN;
+    return kedge_deadline_check(error);
+}
+
+#define CHANGE(sequence)                                                                           \
+    "{\"eventName\":\"INSERT\",\"eventSource\":\"aws:dynamodb\",\"dynamodb\":{"                    \
+    "\"Keys\":{\"pk\":{\"S\":\"E#x\"},\"sk\":{\"S\":\"1-1\"}},"                                    \
+    "\"NewImage\":{\"pk\":{\"S\":\"E#x\"},\"sk\":{\"S\":\"1-1\"}},"                                \
+    "\"SequenceNumber\":\"" sequence "\"}}"
+
+/* It ends before its invocation does, and the response names what is left. */
+static void work_on_logs_ends_in_time(void **state)
+{
+    (void)state;
+    kedge_bytes event;
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    world.environment.monotonic_ms = still_ms;
+    world.environment.now_ms = still_ms;
+    looked_ms = 1000;
+    assert_int_equal(kedge_memory_queue_open(&world.environment, 50, &world.lambda.snapshots, NULL),
+                     KEDGE_OK);
+    kedge_json_skip(KEDGE_BYTES("{\"Records\":[" CHANGE("1") "," CHANGE("2") "]}"), &event, NULL);
+    assert_int_equal(kedge_event_stream(&world.lambda, event, 1000 + LOG_INVOCATION_MS, &out, NULL),
+                     KEDGE_OK);
+    assert_int_equal(left_ms, LOG_INVOCATION_MS - KEDGE_EVENT_STREAM_MARGIN_MS);
+    assert_string_equal(out.data, "{\"batchItemFailures\":[{\"itemIdentifier\":\"1\"}]}");
+    kedge_buffer_clear(&out);
+    looked_ms = 1000;
+    kedge_json_skip(KEDGE_BYTES("{\"Records\":[" RECORD("m1", "{}") "]}"), &event, NULL);
+    assert_int_equal(
+        kedge_event_snapshots(&world.lambda, event, 1000 + LOG_INVOCATION_MS, &out, NULL),
+        KEDGE_OK);
+    assert_int_equal(left_ms, LOG_INVOCATION_MS - KEDGE_EVENT_SNAPSHOTS_MARGIN_MS);
+    assert_string_equal(out.data, "{\"batchItemFailures\":[{\"itemIdentifier\":\"m1\"}]}");
+    assert_int_equal(kedge_deadline_left_ms(INT64_MAX), INT64_MAX);
+    kedge_buffer_free(&out);
+    world.lambda.snapshots.vtable->close(world.lambda.snapshots.self);
+}
+
 static bool run_event(const kedge_allocator *allocator, void *context)
 {
     world.environment.allocator = allocator;
@@ -348,6 +420,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             a_push_that_takes_longer_than_an_invocation_is_decided_by_several, setup, teardown),
+        cmocka_unit_test_setup_teardown(work_on_logs_ends_in_time, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_that_fails_is_survived, setup, teardown),
         cmocka_unit_test_setup_teardown(any_event_is_survived, setup, teardown),
     };
