@@ -324,7 +324,7 @@ class Permissions(unittest.TestCase):
         self.lose_tag("followed")
         consumer = self.function(maker, "SnapshotFunction")
         poller, polled = self.poll(maker, consumer, SNAPSHOTS)
-        self.wait(poller, lambda: log.ask("GET", "/logs/l").json["last_snapshot"] == 3)
+        self.wait(poller, lambda: log.ask("GET", "/logs/l").json["last_snapshot"] == 8)
         self.wait(poller, lambda: project.ask("GET", "/logs/mutations").json["last_snapshot"] == 4)
         (key,) = {record["dynamodb"]["Keys"]["pk"]["S"] for record in records
                   if record["dynamodb"]["NewImage"]["N"]["S"] == "acme/followed/l"}
@@ -335,13 +335,14 @@ class Permissions(unittest.TestCase):
         self.check(maker, polled)
 
     def write_log(self, api):
-        """A log of mutations with large bodies, and the entry that asks for its snapshot."""
+        """A log of mutations with bodies so large that its snapshot is made in two pieces, and the entry that asks for it."""
         _, everybody = self.project(api, "followed")
         self.assertEqual(everybody.ask("PUT", "/logs/l").status, 201)
-        for number in (1, 2):
-            body = {"collection": "notes", "id": f"n{number}", "value": self.text(60000)}
-            everybody.ask("POST", "/logs/l/entries", {"type": "kedge.put", "version": 1, "body": body})
-        self.assertEqual(everybody.ask("POST", "/logs/l/entries", {"type": "Snapshot", "version": 1}).json["number"], 3)
+        for number in range(1, 8):
+            body = {"collection": "notes", "id": f"n{number}", "value": self.text(2700000)}
+            appended = everybody.ask("POST", "/logs/l/entries", {"type": "kedge.put", "version": 1, "body": body})
+            self.assertEqual(appended.status, 200, appended.body)
+        self.assertEqual(everybody.ask("POST", "/logs/l/entries", {"type": "Snapshot", "version": 1}).json["number"], 8)
         return everybody
 
     def write_log_project(self, api):
