@@ -120,8 +120,8 @@ static kedge_status fail_missing(const folding *work, kedge_error *error)
                       "the entries up to %lld could not be read", (long long)work->to);
 }
 
-/* Ends the piece where its changes have become many, or the thread's time is over. A truncation may have overtaken it: no entry
- * may be left out. */
+/* Ends the piece where its changes have become many, or the thread's time is over. A truncation may
+ * have overtaken it: no entry may be left out. */
 static kedge_status apply_page(folding *work, const kedge_log_page *page, int64_t *next,
                                kedge_error *error)
 {
