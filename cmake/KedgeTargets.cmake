@@ -115,9 +115,22 @@ function(kedge_unit_test name)
   endif()
 endfunction()
 
+# kedge_does_less_with_a_sanitizer(OUT source…): whether one of these sources, or the header of its world, takes fewer
+# samples there, or leaves a test out (tests/support/sampling.h).
+function(kedge_does_less_with_a_sanitizer out)
+  set(${out} FALSE PARENT_SCOPE)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} marks REGEX "SAMPLING_|WORLD_STRIDE|STORES_STEP|__SANITIZE_" LIMIT_COUNT 1)
+    if(marks)
+      set(${out} TRUE PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
 # kedge_test(NAME [THREADS] SOURCES t.c OBJECTS kedge_common … LABELS engines TIMEOUT 300 ARGUMENTS …)
-# A cmocka program, run by ctest: a unit test, as above, or one with other labels. One with the label
-# engines or slow may answer 77: its engine is not there (tests/support/engines.h).
+# A cmocka program, run by ctest: a unit test, as above, or one with other labels. A unit test that does less with a
+# sanitizer has the label sampled, too. One with the label engines or slow may answer 77: its engine is not there
+# (tests/support/engines.h).
 function(kedge_test name)
   cmake_parse_arguments(ARG "THREADS" "TIMEOUT" "SOURCES;OBJECTS;LIBRARIES;LABELS;ARGUMENTS" ${ARGN})
   if(NOT KEDGE_TESTS)
@@ -134,6 +147,10 @@ function(kedge_test name)
       set(threads THREADS)
     endif()
     kedge_unit_test(${name} ${threads} COMMAND ${name} ${ARG_ARGUMENTS} TIMEOUT ${ARG_TIMEOUT})
+    kedge_does_less_with_a_sanitizer(less ${ARG_SOURCES})
+    if(less)
+      set_property(TEST ${name} APPEND PROPERTY LABELS sampled)
+    endif()
     return()
   endif()
   if(NOT ARG_TIMEOUT)

@@ -1,5 +1,6 @@
 /* The made-up machine. */
 #include "tests/aws/credentials_world.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -178,8 +179,7 @@ int world_begin(void **state)
     };
     atomic_store(&w->now_ms, WORLD_START_MS);
     atomic_store(&w->monotonic_ms, 1000000);
-    snprintf(w->home, sizeof w->home, "/tmp/kedge-aws-XXXXXX");
-    assert_non_null(mkdtemp(w->home));
+    assert_true(temporary_folder(w->home, sizeof w->home, "aws"));
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
     w->server = scripted_server_start(serve, w);

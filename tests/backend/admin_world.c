@@ -2,6 +2,7 @@
 #include "tests/backend/admin_world.h"
 
 #include "mutate/registry.h"
+#include "tests/support/temporary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +29,7 @@ int admin_set_up(void **state)
 {
     folder_world *folder = calloc(1, sizeof *folder);
     assert_non_null(folder);
-    strncpy(folder->folder, "/tmp/kedge-admin-XXXXXX", sizeof folder->folder - 1);
-    assert_non_null(mkdtemp(folder->folder));
+    assert_true(temporary_folder(folder->folder, sizeof folder->folder, "admin"));
     api_world *world = &folder->world;
     world->environment = kedge_environment_system(NULL);
     world->response.body = kedge_buffer_make(world->environment.allocator);

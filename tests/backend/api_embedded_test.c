@@ -3,6 +3,7 @@
 #include "tests/backend/api_world.h"
 
 #include "backend/embedded/embedded.h"
+#include "tests/support/temporary.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,9 +17,9 @@ static kedge_environment environment;
 /* A fresh folder in state; removed in the end. */
 static int set_up(void **state)
 {
-    char *folder = strdup("/tmp/kedge-embedded-XXXXXX");
+    char *folder = malloc(64);
     assert_non_null(folder);
-    assert_non_null(mkdtemp(folder));
+    assert_true(temporary_folder(folder, 64, "embedded"));
     environment = kedge_environment_system(NULL);
     *state = folder;
     return 0;

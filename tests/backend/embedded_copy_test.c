@@ -8,6 +8,7 @@
 #include "backend/embedded/copy.h"
 #include "backend/embedded/embedded.h"
 #include "backend/sqlite/sqlite_ports.h"
+#include "tests/support/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,9 +116,9 @@ int __wrap_unlinkat(int folder, const char *path, int flags)
 
 static int set_up(void **state)
 {
-    char *folder = strdup("/tmp/kedge-copy-XXXXXX");
+    char *folder = malloc(64);
     assert_non_null(folder);
-    assert_non_null(mkdtemp(folder));
+    assert_true(temporary_folder(folder, 64, "copy"));
     environment = kedge_environment_system(NULL);
     memset(&calls, 0, sizeof calls);
     *state = folder;

@@ -9,6 +9,7 @@
 #include "tests/backend/stores.h"
 #include "tests/backend/world_ports.h"
 #include "tests/support/project.h"
+#include "tests/support/temporary.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -216,8 +217,7 @@ int world_setup_sqlite(void **state)
     test_world *world = make();
     kedge_error error = {0};
     char path[128];
-    snprintf(world->folder, sizeof world->folder, "%s", "/tmp/kedge-backend-XXXXXX");
-    assert_non_null(mkdtemp(world->folder));
+    assert_true(temporary_folder(world->folder, sizeof world->folder, "backend"));
     snprintf(path, sizeof path, "%s/records.db", world->folder);
     assert_int_equal(
         kedge_sqlite_records_open(&world->environment, path, &world->store_records, &error),

@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/json.h"
+#include "tests/support/temporary.h"
 
 /* ---- the transport ---- */
 
@@ -118,8 +119,7 @@ static void random_bytes(void *context, void *bytes, size_t size)
 void scripted_open(scripted *s, const kedge_allocator *allocator)
 {
     *s = (scripted){.timer_ms = INT64_MAX, .now_ms = 1000};
-    snprintf(s->folder, sizeof s->folder, "/tmp/kedge-driver-XXXXXX");
-    assert_non_null(mkdtemp(s->folder));
+    assert_true(temporary_folder(s->folder, sizeof s->folder, "driver"));
     s->store_environment = kedge_environment_system(NULL);
     s->environment = (kedge_environment){.allocator = allocator,
                                          .now_ms = monotonic,

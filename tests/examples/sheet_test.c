@@ -1,5 +1,6 @@
 /* The spreadsheet on a copy that is offline: commands, formulas, and edits that cannot be made. */
 #include "sheet.h"
+#include "tests/support/temporary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,8 +26,7 @@ static int setup(void **state)
     char path[96];
     kedge_error error = {0};
     kedge_options options = KEDGE_OPTIONS_INIT;
-    snprintf(w->folder, sizeof w->folder, "/tmp/kedge-sheet-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
+    assert_true(temporary_folder(w->folder, sizeof w->folder, "sheet"));
     snprintf(w->csv, sizeof w->csv, "%s/table.csv", w->folder);
     snprintf(path, sizeof path, "%s/copy", w->folder);
     options.path = path;

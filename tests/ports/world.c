@@ -1,5 +1,6 @@
 /* What a test of a port stands in. */
 #include "tests/ports/world.h"
+#include "tests/support/temporary.h"
 
 #include <ftw.h>
 #include <pthread.h>
@@ -26,7 +27,6 @@ static void world_random(void *context, void *bytes, size_t size)
 
 void world_make(world *self, const kedge_allocator *allocator)
 {
-    const char *temporary = getenv("TMPDIR");
     self->environment = (kedge_environment){.allocator = allocator,
                                             .now_ms = world_now,
                                             .monotonic_ms = world_now,
@@ -34,9 +34,7 @@ void world_make(world *self, const kedge_allocator *allocator)
                                             .context = self};
     atomic_store(&self->now_ms, WORLD_START_MS);
     atomic_store(&self->randomness, 1);
-    snprintf(self->folder, sizeof self->folder, "%s/kedge-ports-XXXXXX",
-             temporary == NULL || strlen(temporary) > 40 ? "/tmp" : temporary);
-    assert_non_null(mkdtemp(self->folder));
+    assert_true(temporary_folder(self->folder, sizeof self->folder, "ports"));
 }
 
 static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *at)

@@ -1,5 +1,6 @@
 /* Helpers over the public API. */
 #include "tests/runtime/client.h"
+#include "tests/support/temporary.h"
 
 #include <ftw.h>
 #include <poll.h>
@@ -17,8 +18,7 @@
 
 void client_make_folder(char path[CLIENT_PATH_SIZE])
 {
-    snprintf(path, CLIENT_PATH_SIZE, "/tmp/kedge-runtime-XXXXXX");
-    assert_non_null(mkdtemp(path));
+    assert_true(temporary_folder(path, CLIENT_PATH_SIZE, "runtime"));
 }
 
 static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *place)

@@ -2,6 +2,7 @@
 #include "sdk/runtime/peers.h"
 
 #include "common/error.h"
+#include "tests/support/temporary.h"
 
 #include <ftw.h>
 #include <poll.h>
@@ -19,7 +20,7 @@
 #include <cmocka.h>
 
 static kedge_environment environment;
-static char folder[] = "/tmp/kedge-peers-XXXXXX";
+static char folder[64];
 
 static kedge_peers *join(void)
 {
@@ -306,7 +307,7 @@ int main(void)
         cmocka_unit_test(test_a_folder_that_is_not_there_is_an_error),
     };
     environment = kedge_environment_system(NULL);
-    if (mkdtemp(folder) == NULL) return 1;
+    if (!temporary_folder(folder, sizeof folder, "peers")) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     return failed;

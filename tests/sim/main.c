@@ -173,16 +173,6 @@ static int run(const arguments *asked)
     return asked->one ? run_one(asked) : run_many(asked);
 }
 
-#ifdef __SANITIZE_THREAD__
-/* One thread plays all processors, each inside another one's pause: it takes their locks in any
- * order, and none of them ever waits. */
-__attribute__((visibility("default"))) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-    return "detect_deadlocks=0";
-}
-#endif
-
 int main(int count, char **values)
 {
     char root[256];

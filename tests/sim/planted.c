@@ -27,7 +27,7 @@ static const planted_bug bugs[] = {
     {"pending-dropped-on-push", BIT(SIM_I6), SIM_MODE_DIRECT, 0, false, 0},
     {"twins-without-uid", BIT(SIM_I6) | BIT(SIM_I11) | BIT(SIM_I2), SIM_MODE_DIRECT, 0, false, 0},
     {"inbox-doubled", BIT(SIM_I6), SIM_MODE_DIRECT,
-     SIM_FAULT_BIT(SIM_CLIENT_KILL) | SIM_FAULT_BIT(SIM_CLIENT_POWER_CUT), false, 15},
+     SIM_FAULT_BIT(SIM_CLIENT_KILL) | SIM_FAULT_BIT(SIM_CLIENT_POWER_CUT), false, 55},
     {"delta-on-wrong-version", BIT(SIM_I7) | BIT(SIM_I8), SIM_MODE_DIRECT, 0, false, 0},
     {"covered-not-skipped", BIT(SIM_I7), SIM_MODE_DIRECT, 0, false, 0},
     {"ids-reused-after-restore", BIT(SIM_I11) | BIT(SIM_I12), SIM_MODE_DIRECT, 0, false, 0},
@@ -37,7 +37,7 @@ static const planted_bug bugs[] = {
      SIM_FAULT_BIT(SIM_CLIENT_POWER_CUT), false, 0},
     {"range-unrecorded", BIT(SIM_I7), SIM_MODE_DIRECT, 0, false, 0},
     {"row-not-checked", BIT(SIM_I22) | BIT(SIM_I18) | BIT(SIM_I7) | BIT(SIM_I6), SIM_MODE_DIRECT, 0,
-     false, 0},
+     false, 17},
     {"cache-not-checked", BIT(SIM_I7), SIM_MODE_DIRECT,
      SIM_FAULT_BIT(SIM_ROW_FLIPPED_CACHE) | SIM_FAULT_BIT(SIM_APP_OFFLINE), false, 10},
     {"withheld-predicted", BIT(SIM_I7) | BIT(SIM_I21), SIM_MODE_DIRECT, 0, false, 0},
@@ -61,7 +61,7 @@ static const planted_bug bugs[] = {
     {"merged-backwards", BIT(SIM_I2), SIM_MODE_QUEUED, 0, false, 0},
     {"merged-one-sender", BIT(SIM_I2) | BIT(SIM_I18), SIM_MODE_QUEUED, 0, false, 0},
     /* log projects */
-    {"replay-origin-untold", BIT(SIM_I6), SIM_MODE_DIRECT, 0, true, 11},
+    {"replay-origin-untold", BIT(SIM_I6), SIM_MODE_DIRECT, 0, true, 26},
 };
 #define BUGS (sizeof bugs / sizeof bugs[0])
 

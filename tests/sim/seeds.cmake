@@ -1,11 +1,9 @@
-# Some seeds, always the same ones, behind which .ci/run goes on. The sanitizers have others, as many as they can in some
-# seconds; fewer under ThreadSanitizer, where a step costs the most.
+# Some seeds, always the same ones, behind which .ci/run goes on. AddressSanitizer has others, as many as it can in some
+# seconds.
 # That every fault takes effect is asked of longer runs: scripts/sim --seconds 60.
 set(which --seeds 40 --from 1)
 if("$ENV{KEDGE_TEST_PRESET}" STREQUAL "asan")
   set(which --seconds 20 --from 1001)
-elseif("$ENV{KEDGE_TEST_PRESET}" STREQUAL "tsan")
-  set(which --seconds 12 --from 2001)
 endif()
 execute_process(COMMAND ${PROGRAM} ${which} --partial RESULT_VARIABLE status)
 if(NOT status EQUAL 0)

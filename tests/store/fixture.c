@@ -2,6 +2,7 @@
 #include "tests/store/fixture.h"
 
 #include "tests/support/store_view.h"
+#include "tests/support/temporary.h"
 
 #include "common/json.h"
 #include "wire/key.h"
@@ -216,13 +217,11 @@ static void fill_random(void *context, void *bytes, size_t size)
 
 void fixture_begin(fixture *f)
 {
-    const char *parent = getenv("TMPDIR");
     memset(f, 0, sizeof *f);
     f->seed = 1;
     f->now_ms = 1700000000000;
     f->environment = (kedge_environment){&kedge_allocator_default, now_ms, now_ms, fill_random, f};
-    snprintf(f->folder, sizeof f->folder, "%s/kedge-store-XXXXXX", parent ? parent : "/tmp");
-    assert_non_null(mkdtemp(f->folder));
+    assert_true(temporary_folder(f->folder, sizeof f->folder, "store"));
     snprintf(f->path, sizeof f->path, "%s/db", f->folder);
     assert_int_equal(kedge_registry_new(&kedge_allocator_default, fixture_mutators,
                                         fixture_mutator_count, &f->registry, &f->error),
