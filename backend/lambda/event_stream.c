@@ -118,10 +118,10 @@ kedge_status kedge_event_stream(const kedge_lambda *lambda, kedge_bytes event, i
                                       .passed = note_passed,
                                       .context = lambda->log}};
     const kedge_environment *environment = lambda->environment;
+    int64_t left_ms = deadline_ms - environment->now_ms(environment->context);
     kedge_deadline deadline = {.environment = environment,
                                .end_ms = environment->monotonic_ms(environment->context) +
-                                         deadline_ms - environment->now_ms(environment->context) -
-                                         KEDGE_EVENT_STREAM_MARGIN_MS,
+                                         (left_ms - KEDGE_EVENT_STREAM_MARGIN_MS),
                                .turn_ms = INT64_MAX};
     if (lambda->snapshots.vtable == NULL)
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "setting-missing",
