@@ -274,12 +274,14 @@ class OnEngines(unittest.TestCase):
             self.notes(copy, gateway.url, "sync")
             pushes = [(path.rpartition("/projects/")[2].partition("/")[2], size > EVENT_MAX)
                       for method, path, size in gateway.requests if "/push" in path]
-            self.assertEqual(pushes, [("push", True), ("push/upload", False), ("push", False)])
+            self.assertEqual(pushes[:3], [("push", True), ("push/upload", False), ("push", False)])
+            self.assertLessEqual(set(pushes[3:]), set(pushes[:3]))  # what is not decided in time is pushed again
             other = f"{self.folder.name}/{mode}-other"
             self.notes(other, gateway.url, "sync")
             shown = self.notes(other, gateway.url, "--offline", "show", f"{mode}0").partition(" ")[2]
             self.assertEqual(len(json.loads(shown)["text"]), 7 << 20)
-        self.assertEqual(self.admin("gc")["unreferenced"], 0)  # no upload is left
+        # No upload is left. The function that decided a push removes it behind the decision.
+        wait_for(lambda: self.admin("gc")["unreferenced"] == 0, lambda: self.admin("gc"))
         self.assertIn("s3:DeleteObject", actions.read_text().split())
         if os.environ.get("KEDGE_AWS_ACTIONS"):
             with open(os.environ["KEDGE_AWS_ACTIONS"], "a") as record:
