@@ -53,7 +53,7 @@ build_all() {
   local what=--build-tests
   [ -z "${SANITIZE:-}" ] || what="--product kedge-testsPackageTests --sanitize=$SANITIZE"
   [ -z "${CONFIGURATION:-}" ] || what="--configuration $CONFIGURATION"
-  (cd "$work/tests" && "$work/enter" swift-build $what --disable-index-store -Xswiftc -warnings-as-errors --scratch-path "$work/scratch") || return
+  (cd "$work/tests" && "$work/enter" swift-build $what -Xswiftc -warnings-as-errors --scratch-path "$work/scratch") || return
   for each in "$made"/*; do
     [ -f "$each" ] && [ -x "$each" ] || continue
     printf '#!/bin/sh\nexec %s %s "$@"\n' "$work/enter" "$each" >"$work/bin/$(basename "$each" .xctest)"
