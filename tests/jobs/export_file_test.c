@@ -2,6 +2,7 @@
 #include "tests/jobs/jobs_world.h"
 
 #include "backend/admin/verbs.h"
+#include "tests/support/temporary.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,11 +56,10 @@ static int export_file(test_world *world, const char *path, int fail_at)
 
 static void test_an_export_is_on_the_disk_when_it_has_ended_well(void **state)
 {
-    char folder[] = "/tmp/kedge-export-test-XXXXXX";
-    char path[64];
+    char folder[64], path[80];
     jobs_story story;
     struct stat about;
-    assert_non_null(mkdtemp(folder));
+    assert_true(temporary_folder(folder, sizeof folder, "export"));
     snprintf(path, sizeof path, "%s/p.jsonl", folder);
     story_begin(&story, 1);
     story_tell(&story, *state, 10);
