@@ -1,8 +1,12 @@
 /* Add Entry, with optimistic concurrency: the entry behind the last one is put if it is absent.
  *
  * A put whose outcome is unknown holds its place. Until something is seen there, the same place is
- * tried again: the put may still come, and on another place the entry would then stand twice. */
+ * tried again: the put may still come, and on another place the entry would then stand twice.
+ *
+ * A place is free again when its entry was removed. A put that comes so late is looked at as if its
+ * outcome were unknown. */
 #include "backend/base/pause.h"
+#include "backend/log/archive.h"
 #include "backend/log/body.h"
 #include "backend/log/commit.h"
 #include "backend/log/segments.h"
@@ -14,6 +18,10 @@
 #include <kedge/limits.h>
 #include <string.h>
 
+/* A process that takes longer between the read of the last entry and the end of its put may have
+ * been suspended, while others ended the segment, archived it and removed its entries. */
+#define LATE_MS 5000
+
 typedef struct appending {
     const kedge_log *log;
     const kedge_log_append_request *request;
@@ -22,6 +30,8 @@ typedef struct appending {
     kedge_log_body_name external;
     kedge_log_segment segment; /* where the entry goes, behind segment.first and entry.at.num */
     kedge_arena arena;
+    int64_t looked_ms; /* when step 2 began, by the monotonic clock and by the other one */
+    int64_t looked_at_ms;
     bool held; /* a put at this place has an unknown outcome */
     bool done; /* the result is known */
 } appending;
@@ -182,9 +192,20 @@ static bool has_ended(const kedge_log_entry *last)
     return last->expires_s > 0 || kedge_bytes_equal_text(last->type, KEDGE_LOG_END_SEGMENT);
 }
 
+/* The monotonic clock may stand still while a machine sleeps, and the other one may be set. */
+static bool is_late(const appending *work)
+{
+    const kedge_environment *environment = work->log->project->backend->options.environment;
+    return environment->monotonic_ms(environment->context) - work->looked_ms > LATE_MS ||
+           environment->now_ms(environment->context) - work->looked_at_ms > LATE_MS;
+}
+
 /* Step 2. */
 static kedge_status find_place(appending *work, bool consistent, kedge_error *error)
 {
+    const kedge_environment *environment = work->log->project->backend->options.environment;
+    work->looked_ms = environment->monotonic_ms(environment->context);
+    work->looked_at_ms = environment->now_ms(environment->context);
     kedge_log_page page = kedge_log_page_make(work->log->project->allocator);
     kedge_status status = find_segment(work, consistent, error);
     if (status == KEDGE_OK)
@@ -220,9 +241,63 @@ static kedge_status put(appending *work, kedge_error *error)
     if (status != KEDGE_OK) return status;
     kedge_record_write write = kedge_log_put(&record, KEDGE_IF_ABSENT);
     status = records->vtable->write(records->self, &write, error);
-    if (status == KEDGE_OK) finish(work, &work->entry.at, false);
     if (status == KEDGE_UNAVAILABLE || status == KEDGE_TIMEOUT) work->held = true;
+    if (status != KEDGE_OK) return status;
+    if (is_late(work)) {
+        work->held = true;
+        return again(error, "the put came late");
+    }
+    finish(work, &work->entry.at, false);
+    return KEDGE_OK;
+}
+
+/* Whether the archive has the entry. */
+static kedge_status look_in_archive(const appending *work, const kedge_log_segment *segment,
+                                    bool *has, kedge_error *error)
+{
+    int64_t num = work->entry.at.num;
+    kedge_log_archive_root root;
+    kedge_log_archived part = {.count = 0};
+    kedge_arena arena = kedge_arena_make(work->log->project->allocator);
+    kedge_status status = kedge_log_archive_open(work->log, segment, &arena, &root, error);
+    if (status == KEDGE_OK && num < root.entries)
+        status = kedge_log_archive_read(work->log, &root, num, &arena, &part, error);
+    *has = false;
+    for (size_t i = 0; i < part.count && status == KEDGE_OK; i++) {
+        const kedge_log_entry *entry = &part.entries[i];
+        *has = *has ||
+               (entry->at.num == num && memcmp(entry->id, work->entry.id, sizeof entry->id) == 0);
+    }
+    kedge_arena_free(&arena);
     return status;
+}
+
+static kedge_status remove_own(const appending *work, kedge_error *error)
+{
+    const kedge_records *records = work->log->project->records;
+    kedge_log_key partition = kedge_log_key_entries(work->log, work->entry.at.segment);
+    kedge_log_key sort = kedge_log_key_num(work->entry.at.num);
+    kedge_record_write write = {
+        .kind = KEDGE_WRITE_DELETE,
+        .record.key = {kedge_log_key_bytes(&partition), kedge_log_key_bytes(&sort)}};
+    return records->vtable->write(records->self, &write, error);
+}
+
+/* The entry is in the table. It is lost there, and is removed again, when its segment was archived
+ * without it or its place was truncated. */
+static kedge_status look_at_own(appending *work, kedge_error *error)
+{
+    bool kept = true;
+    kedge_log_segment segment;
+    kedge_status status = kedge_log_segment_get(work->log, work->entry.at.segment, &segment, error);
+    if (status == KEDGE_NOT_FOUND || (status == KEDGE_OK && work->entry.at.num < segment.deleted)) {
+        kept = false;
+        status = KEDGE_OK;
+    } else if (status == KEDGE_OK && segment.archived) {
+        status = look_in_archive(work, &segment, &kept, error);
+    }
+    if (status == KEDGE_OK && kept) finish(work, &work->entry.at, false);
+    return status != KEDGE_OK || kept ? status : remove_own(work, error);
 }
 
 /* What has become of a put with an unknown outcome. */
@@ -231,10 +306,14 @@ static kedge_status look_at_held(appending *work, kedge_error *error)
     kedge_log_occupant occupant;
     kedge_status status = kedge_log_look(work->log, &work->segment, work->entry.at.num,
                                          work->entry.id, &occupant, error);
-    if (status != KEDGE_OK) return status;
-    if (occupant == KEDGE_LOG_OWN) finish(work, &work->entry.at, false);
-    if (occupant != KEDGE_LOG_FREE) work->held = false;
-    return KEDGE_OK;
+    if (status == KEDGE_OK && occupant == KEDGE_LOG_OWN) {
+        if (is_late(work))
+            status = look_at_own(work, error);
+        else
+            finish(work, &work->entry.at, false);
+    }
+    if (status == KEDGE_OK && occupant != KEDGE_LOG_FREE) work->held = false;
+    return status;
 }
 
 static kedge_status try_once(appending *work, bool consistent, kedge_error *error)

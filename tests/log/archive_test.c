@@ -199,6 +199,63 @@ static void test_an_append_does_not_go_into_a_segment_that_expires(void **state)
     kedge_backend_free(other);
 }
 
+static int64_t late_ms;
+static const kedge_log *elsewhere;
+static bool truncates;
+
+static int64_t late_clock(void *context)
+{
+    (void)context;
+    return late_ms;
+}
+
+/* What others do while a process is suspended: its place is taken, and free again. */
+static void remove_the_segment(test_world *world)
+{
+    (void)world;
+    log_add(elsewhere, "\"other\"");
+    log_snap(elsewhere, 1, "s1");
+    int64_t first = log_roll(elsewhere);
+    log_snap(elsewhere, first, "s2");
+    if (truncates)
+        truncate_at(elsewhere, first);
+    else
+        archive(elsewhere, 0, KEDGE_LOG_DELETE);
+    late_ms += 60000;
+}
+
+/* It is suspended in front of each call of an append. What is acknowledged is read. */
+static void test_an_append_that_was_suspended_is_not_lost_in_a_segment_that_is_gone(void **state)
+{
+    test_world *world = *state;
+    char name[8], wanted[64];
+    world->environment.monotonic_ms = late_clock;
+    kedge_backend *others = world_new_backend(world);
+    for (int i = 0; i < 6; i++) {
+        bool created;
+        truncates = i % 2 == 1;
+        snprintf(name, sizeof name, "late%d", i);
+        kedge_backend *own = world->backend;
+        world->backend = others;
+        elsewhere = log_named(world, name);
+        world->backend = own;
+        assert_int_equal(kedge_log_create(elsewhere, &created, NULL), KEDGE_OK);
+        log_add(elsewhere, "1");
+        world_restart(world); /* without a hint: three calls */
+        const kedge_log *log = log_named(world, name);
+        world_arm(world, WORLD_FAULT_NONE, 0, false, false);
+        world->meddle_at = (uint64_t)(i / 2 + 1);
+        world->meddle = remove_the_segment;
+        int64_t number = log_add(log, "\"own\"");
+        assert_null(world->meddle);
+        snprintf(wanted, sizeof wanted, "|%lld set \"own\"", (long long)number);
+        const char *found = strstr(log_all(log), wanted);
+        assert_non_null(found);
+        assert_string_equal(found, wanted);
+    }
+    kedge_backend_free(others);
+}
+
 static void test_an_archive_that_is_damaged_is_told(void **state)
 {
     test_world *world = *state;
@@ -409,6 +466,7 @@ int main(void)
         OVER_MEMORY(test_an_archive_of_several_parts_is_read),
         OVER_BOTH(test_an_archived_entry_may_expire_instead),
         OVER_BOTH(test_an_append_does_not_go_into_a_segment_that_expires),
+        OVER_BOTH(test_an_append_that_was_suspended_is_not_lost_in_a_segment_that_is_gone),
         OVER_BOTH(test_an_archive_that_is_damaged_is_told),
         OVER_MEMORY(test_an_archive_that_is_read_without_memory_is_not_damaged),
         OVER_MEMORY(test_the_metadata_of_an_archived_segment_stays),
