@@ -137,8 +137,23 @@ static void check_meaning(parsed_head *head, kedge_bytes name, kedge_bytes value
     }
 }
 
-/* Returns whether the library gets the header. */
-static bool check_header(parsed_head *head, kedge_bytes line)
+static void append_line(kedge_buffer *out, kedge_bytes line)
+{
+    kedge_buffer_append_bytes(out, line);
+    kedge_buffer_append_text(out, "\r\n");
+}
+
+/* What a peer may put around a value is no part of it (RFC 9112, section 5.1). The library would
+ * take what stands behind a value for a part of it, and would not know the body of a request with
+ * "Transfer-Encoding: chunked " for a chunked one. */
+static void pass_header(kedge_gate *gate, kedge_bytes name, kedge_bytes value)
+{
+    kedge_buffer_append_bytes(&gate->output, name);
+    kedge_buffer_append_byte(&gate->output, ':');
+    append_line(&gate->output, value);
+}
+
+static void take_header(parsed_head *head, kedge_bytes line)
 {
     kedge_gate *gate = head->gate;
     kedge_bytes value;
@@ -157,7 +172,7 @@ static bool check_header(parsed_head *head, kedge_bytes line)
         value.size--;
     if (!is_text(value)) refuse(gate, 400, "the value of a header has a control character");
     check_meaning(head, name, value);
-    return !is(name, "Cookie");
+    if (!is(name, "Cookie")) pass_header(gate, name, value);
 }
 
 static void check_together(const parsed_head *head)
@@ -167,12 +182,6 @@ static void check_together(const parsed_head *head)
         refuse(head->gate, 400, "HTTP/1.0 has no Transfer-Encoding");
     if (head->codings > 0 && head->lengths > 0)
         refuse(head->gate, 400, "there is a Content-Length beside a Transfer-Encoding");
-}
-
-static void append_line(kedge_buffer *out, kedge_bytes line)
-{
-    kedge_buffer_append_bytes(out, line);
-    kedge_buffer_append_text(out, "\r\n");
 }
 
 /* The head is complete: its lines end with "\r\n", which stands nowhere else. */
@@ -187,7 +196,7 @@ static void pass_head(kedge_gate *gate)
     while (gate->status == 0 && rest.size > 3) {
         rest = (kedge_bytes){rest.data + 1, rest.size - 1}; /* the line feed */
         line = before(rest, '\r', &rest);
-        if (check_header(&head, line)) append_line(&gate->output, line);
+        take_header(&head, line);
     }
     if (gate->status == 0) check_together(&head);
     drop_head(gate);

@@ -43,6 +43,7 @@ static void check_head(const kedge_gate *gate, kedge_bytes passed)
         bool end = memcmp(passed.data + i, "\r\n\r\n", 4) == 0;
         FUZZ_CHECK(c != '\0' && (c != '\n' || (i > 0 && passed.data[i - 1] == '\r')));
         FUZZ_CHECK(c != '\r' || passed.data[i + 1] == '\n');
+        FUZZ_CHECK(c != '\r' || i == 0 || !strchr(" \t", passed.data[i - 1]));
         FUZZ_CHECK(c != '\x01' || gate->status != 0);
         FUZZ_CHECK(i + 8 > passed.size || memcmp(passed.data + i, "\nCookie:", 8) != 0);
         if (end) return;

@@ -55,6 +55,10 @@ TAKEN = {
     "a length": post(HOST + b"Content-Length: %d\r\n", b"%s"),
     "a coding": post(HOST + b"Transfer-Encoding: chunked\r\n", b"%x\r\n%s\r\n0\r\n\r\n"),
     "a coding in capitals": post(HOST + b"TRANSFER-ENCODING: Chunked\r\n", b"%x\r\n%s\r\n0\r\n\r\n"),
+    "a space behind a coding": post(HOST + b"Transfer-Encoding: chunked \r\n", b"%x\r\n%s\r\n0\r\n\r\n"),
+    "a tab behind a coding": post(HOST + b"Transfer-Encoding:\tchunked\t\r\n", b"%x\r\n%s\r\n0\r\n\r\n"),
+    "a space behind a length": post(HOST + b"Content-Length:%d \r\n", b"%s"),
+    "a space behind a host": post(HOST[:-2] + b" \r\nContent-Length: %d\r\n", b"%s"),
     "a tab in a value": post(HOST + b"X-A: a\tb\r\nContent-Length: %d\r\n", b"%s"),
     "HTTP/1.0 without a host": None,
 }
@@ -116,6 +120,17 @@ class Heads(unittest.TestCase):
                 raw.shutdown(socket.SHUT_WR)
                 expected = 403 if form is None else 200 # in open mode the host must be a loopback name
                 self.assertEqual(Parsed(everything(raw)).status, expected)
+
+    def test_the_body_of_one_request_has_nothing_of_the_next(self):
+        """As through a proxy that sends requests of several peers on one connection."""
+        pull = json.dumps(pull_body("a")).encode()
+        self.assertEqual(self.server.request("POST", BASE + "/push", push_body("a", [put("n1", 1)]))[0], 200)
+        behind = b"GET /v1/limits HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
+        for what, form in TAKEN.items():
+            if form is None:
+                continue # HTTP/1.0 has one request on a connection
+            with self.subTest(what), self.server.connect(form % (len(pull), pull) + behind) as raw:
+                self.assertEqual(Parsed(everything(raw)).statuses, [b"200", b"200"])
 
 
 run_tests()
