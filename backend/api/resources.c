@@ -6,6 +6,27 @@
 
 #include <string.h>
 
+/* A member may not know of a project whose access list does not name it. So where there are such
+ * lists, a member reads the settings of a project at the project's path, which asks the list, and
+ * not here by their id. */
+static bool may_read_settings(kedge_api_call *call)
+{
+    bool lists = false;
+    kedge_bytes id = call->argument[1]; /* empty: all of the kind */
+    bool of_project = kedge_bytes_equal_text(call->argument[0], KEDGE_RESOURCE_SETTINGS) &&
+                      (id.size == 0 || kedge_bytes_start_with(id, KEDGE_BYTES("project:")));
+    if (!of_project || call->request->identity->admin) return true;
+    kedge_status status = kedge_api_has_access_lists(call, &lists);
+    if (status != KEDGE_OK) {
+        kedge_api_fail(call, status);
+    } else if (lists) {
+        kedge_api_refuse(call, 403, "not-allowed",
+                         "in an organization with access lists, the settings of a project are read "
+                         "at the project's path, and all of them by an admin");
+    }
+    return status == KEDGE_OK && !lists;
+}
+
 /* The resource of the path. False: the call was refused. */
 static bool open_resource(kedge_api_call *call, kedge_resource_ref *ref, bool writes)
 {
@@ -16,6 +37,7 @@ static bool open_resource(kedge_api_call *call, kedge_resource_ref *ref, bool wr
         kedge_api_refuse(call, 403, "not-allowed", "this token is for some projects only");
         return false;
     }
+    if (!may_read_settings(call)) return false;
     ref->organization = call->project.ref.organization;
     ref->kind = call->argument[0];
     ref->id = call->argument[1];

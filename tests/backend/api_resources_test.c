@@ -379,6 +379,38 @@ static void test_only_admins_see_and_write_access_lists(void **state)
     assert_response_is(world, 400, "access-list-invalid");
 }
 
+static void test_settings_do_not_tell_of_a_project_that_a_list_keeps_from_a_member(void **state)
+{
+    static const char *const paths[] = {"/v1/orgs/acme/resources/settings",
+                                        "/v1/orgs/acme/resources/settings?limit=1",
+                                        "/v1/orgs/acme/resources/settings/project:notes",
+                                        "/v1/orgs/acme/resources/settings/project:notes?version=1",
+                                        "/v1/orgs/acme/resources/settings/project:notes/versions",
+                                        "/v1/orgs/acme/resources/settings/project:none"};
+    api_world *world = *state;
+    const char *settings = "{\"expected\":0,\"value\":{\"a\":1}}";
+    assert_int_equal(ask(world, &chief, "PUT", HEAD "/settings", settings), 201);
+    assert_int_equal(ask(world, &chief, "PUT", "/v1/orgs/acme/settings", settings), 201);
+    for (size_t i = 0; i + 1 < sizeof paths / sizeof paths[0]; i++)
+        assert_int_equal(ask(world, &bob, "GET", paths[i], ""), 200);
+    assert_int_equal(put_access(world, 0, "{\"ann\":\"writer\"}"), 201);
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        ask(world, &bob, "GET", paths[i], "");
+        assert_response_is(world, 403, "not-allowed");
+        assert_null(strstr(api_text(world), "notes"));
+    }
+    ask(world, &bob, "GET", HEAD "/settings", "");
+    assert_response_is(world, 404, "project-not-found");
+    /* Those whom the list names read them at the path of the project, and an admin anywhere. */
+    assert_int_equal(ask(world, &ann, "GET", HEAD "/settings", ""), 200);
+    assert_int_equal(ask(world, &chief, "GET", paths[0], ""), 200);
+    assert_int_equal(api_count(world, "resources"), 2);
+    /* The settings of the organization stay everybody's. */
+    assert_int_equal(ask(world, &bob, "GET", "/v1/orgs/acme/settings", ""), 200);
+    assert_int_equal(ask(world, &bob, "GET", "/v1/orgs/acme/resources/settings/organization", ""),
+                     200);
+}
+
 static int64_t ahead_ms;
 
 static int64_t later_ms(void *context)
@@ -456,6 +488,7 @@ int main(void)
         TEST(test_a_project_with_an_access_list_admits_those_whom_it_names),
         TEST(test_the_role_of_the_list_is_stamped_in_place_of_the_tokens),
         TEST(test_only_admins_see_and_write_access_lists),
+        TEST(test_settings_do_not_tell_of_a_project_that_a_list_keeps_from_a_member),
         TEST(test_a_list_that_another_process_puts_is_in_force_after_ten_seconds),
         TEST(test_a_list_that_is_put_during_a_request_is_in_force_for_the_next_one),
     };
