@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <strings.h>
 
 #define ADDRESS_SIZE INET6_ADDRSTRLEN
 #define CODE_SIZE    64
@@ -18,11 +19,23 @@ static void write_socket(const struct sockaddr *peer, char address[ADDRESS_SIZE]
     if (!inet_ntop(peer->sa_family, number, address, ADDRESS_SIZE)) address[0] = '\0';
 }
 
-/* The last address of the header, which is the one that the proxy itself has seen. */
+#define FORWARDED "X-Forwarded-For"
+
+static enum MHD_Result keep_last(void *context, enum MHD_ValueKind kind, const char *name,
+                                 const char *value)
+{
+    (void)kind;
+    if (strcasecmp(name, FORWARDED) == 0) *(const char **)context = value;
+    return MHD_YES;
+}
+
+/* The last address of the last header, which is the one that the proxy itself has seen: a proxy may
+ * add a header of its own behind that of the peer. */
 static bool read_forwarded(kedge_exchange *exchange, char address[ADDRESS_SIZE])
 {
     unsigned char number[sizeof(struct in6_addr)];
-    const char *header = kedge_exchange_header(exchange, "X-Forwarded-For");
+    const char *header = NULL;
+    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, keep_last, &header);
     const char *comma = header ? strrchr(header, ',') : NULL;
     const char *last = comma ? comma + 1 + strspn(comma + 1, " ") : header;
     size_t size = last ? strcspn(last, " ") : 0;

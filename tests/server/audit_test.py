@@ -15,7 +15,7 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import BASE, MIB, Server, push_body, put as put_item, run_tests, wait_for
+from peers import BASE, MIB, Server, push_body, put as put_item, read_until, run_tests, wait_for
 from tokens import ADMIN, make_keys, make_token
 
 BURST = 100  # as backend/front/audit.h says
@@ -155,6 +155,14 @@ class Audit(unittest.TestCase):
             self.server.request("GET", BASE + "/versions", headers={"X-Forwarded-For": "192.0.2.9, 2001:db8::7"})
             self.refused(401, "token-missing", address=address)
             self.assertEqual(self.server.stop(), 0)
+        self.file.unlink()
+        self.start("--behind-proxy")
+        # The peer's own header, and that of a proxy that does not change it.
+        with self.server.connect(f"GET {BASE}/versions HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.9\r\n"
+                                 "X-Forwarded-For: 2001:db8::8\r\n\r\n".encode()) as raw:
+            read_until(raw, b"}")
+        self.refused(401, "token-missing", address="2001:db8::8")
+        self.assertEqual(self.server.stop(), 0)
         self.file.unlink()
         self.start("--behind-proxy")
         self.server.request("GET", BASE + "/versions", headers={"X-Forwarded-For": "mallory"})
