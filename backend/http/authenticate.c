@@ -92,7 +92,7 @@ static void make_known(kedge_exchange *exchange)
     }
     exchange->guest = true;
     exchange->closes = true;
-    exchange->refusal = refusal;
+    exchange->guest_refusal = refusal;
 }
 
 bool kedge_exchange_enter(kedge_exchange *exchange, const kedge_budget_owner *owner)

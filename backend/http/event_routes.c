@@ -129,7 +129,7 @@ static void open_stream(event_call *call)
     kedge_exchange *exchange = call->exchange;
     kedge_event_scope scope = {kedge_bytes_of(call->organization), kedge_bytes_of(call->project),
                                kedge_bytes_of(call->log)};
-    kedge_budget_refusal refusal = exchange->refusal;
+    kedge_budget_refusal refusal = exchange->guest_refusal;
     kedge_event_stream *stream = NULL;
     if (!exchange->guest) {
         stream = kedge_events_subscribe(exchange->context->events, &scope, call->who->expires_ms,

@@ -90,6 +90,14 @@ static void refuse_body(kedge_exchange *exchange)
                       "the body has a chunk that is none, or a trailer");
 }
 
+/* Whether there is room for the body and a small response. */
+static bool has_room_to_work(kedge_exchange *exchange)
+{
+    size_t size = exchange->body.size;
+    return kedge_exchange_hold(
+        exchange, size > KEDGE_EXCHANGE_RESPONSE_BYTES ? size : KEDGE_EXCHANGE_RESPONSE_BYTES);
+}
+
 /* True: the connection is suspended, and will be resumed with the response. It is suspended before
  * the worker has it, which may be done before this returns; from then on the exchange is the
  * worker's. */
@@ -106,6 +114,11 @@ static bool hand_over(kedge_exchange *exchange)
         return false;
     }
     if (kedge_exchange_run_at_once(exchange)) {
+        kedge_exchange_finish(exchange);
+        return false;
+    }
+    if (!has_room_to_work(exchange)) {
+        kedge_exchange_overload(exchange);
         kedge_exchange_finish(exchange);
         return false;
     }

@@ -30,6 +30,10 @@ typedef enum kedge_exchange_state {
 
 #define KEDGE_REQUEST_ID_SIZE 33 /* 32 digits and a NUL */
 
+/* Held for the response before the work begins. It is enough for that of a request that changes
+ * something, which so is refused before it does. */
+#define KEDGE_EXCHANGE_RESPONSE_BYTES 1024
+
 typedef struct kedge_door kedge_door;
 
 /* What all exchanges of a server share. */
@@ -88,7 +92,8 @@ typedef struct kedge_exchange {
     bool takes_parts; /* the peer sees where a response without a length ends */
     bool recognized;  /* the door has found its token good */
     struct kedge_exchange *behind; /* at the door */
-    bool guest; /* the connection is counted as a stranger's, although there is an account */
+    bool guest; /* the connection is counted as a stranger's, although there is an account … */
+    kedge_budget_refusal guest_refusal; /* … and why */
     kedge_auth_result *who;       /* NULL: needs no token; gone when the workers are done with it */
     kedge_budget_account account; /* whose budgets it is counted in */
     /* Of `overloaded`: the budget that is used up. Without a name: the server's memory is, or the
@@ -122,6 +127,8 @@ int64_t kedge_exchange_now_us(void);
 /* Whether the exchange may hold `size` bytes in all; it holds nothing when not. Small ones count in
  * the account alone. */
 bool kedge_exchange_hold(kedge_exchange *exchange, size_t size);
+/* It holds at most `size` bytes from now on. */
+void kedge_exchange_hold_at_most(kedge_exchange *exchange, size_t size);
 void kedge_exchange_let_go(kedge_exchange *exchange);
 void kedge_exchange_forget_who(kedge_exchange *exchange);
 /* The response stands ready. */

@@ -14,12 +14,27 @@ int64_t kedge_exchange_now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+static size_t counted_of(size_t size)
+{
+    return size > KEDGE_SERVER_SMALL_BYTES ? size - KEDGE_SERVER_SMALL_BYTES : 0;
+}
+
+void kedge_exchange_hold_at_most(kedge_exchange *exchange, size_t size)
+{
+    size_t counted = counted_of(size);
+    if (exchange->held_bytes > counted) {
+        atomic_fetch_sub(&exchange->context->metrics.held_bytes, exchange->held_bytes - counted);
+        exchange->held_bytes = counted;
+    }
+    if (exchange->owned_bytes > size) {
+        kedge_budget_give(&exchange->account, KEDGE_BUDGET_HELD, exchange->owned_bytes - size);
+        exchange->owned_bytes = size;
+    }
+}
+
 void kedge_exchange_let_go(kedge_exchange *exchange)
 {
-    atomic_fetch_sub(&exchange->context->metrics.held_bytes, exchange->held_bytes);
-    exchange->held_bytes = 0;
-    kedge_budget_give(&exchange->account, KEDGE_BUDGET_HELD, exchange->owned_bytes);
-    exchange->owned_bytes = 0;
+    kedge_exchange_hold_at_most(exchange, 0);
 }
 
 bool kedge_exchange_hold(kedge_exchange *exchange, size_t size)
@@ -33,7 +48,7 @@ bool kedge_exchange_hold(kedge_exchange *exchange, size_t size)
         }
         exchange->owned_bytes = size;
     }
-    size_t counted = size > KEDGE_SERVER_SMALL_BYTES ? size - KEDGE_SERVER_SMALL_BYTES : 0;
+    size_t counted = counted_of(size);
     if (counted <= exchange->held_bytes) return true;
     size_t more = counted - exchange->held_bytes;
     size_t held = atomic_fetch_add(&exchange->context->metrics.held_bytes, more) + more;

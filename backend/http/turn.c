@@ -72,10 +72,12 @@ static kedge_workers_answer wait_for_turn(kedge_exchange *exchange, void (*in_tu
 }
 
 /* Queues the request for another turn, which goes on where this one stopped; the response of this
- * one is dropped. When the queue is full, that response is kept: it says how far the request came.
+ * one is dropped. The body waits as it is unpacked, and is counted so. When there is no room for it
+ * or the queue is full, that response is kept: it says how far the request came.
  * True: the exchange is no longer the caller's. */
 static bool go_on_later(kedge_exchange *exchange)
 {
+    if (!kedge_exchange_hold(exchange, exchange->body.size)) return false;
     kedge_api_response cut = exchange->response;
     exchange->response =
         (kedge_api_response){.body = kedge_buffer_make(exchange->context->environment->allocator)};
@@ -112,9 +114,10 @@ static void work(void *argument)
     kedge_deadline_set(NULL);
     if (waits) return;
     kedge_buffer_free(&exchange->body);
-    kedge_exchange_let_go(exchange);
     if (exchange->overloaded || !kedge_exchange_hold(exchange, exchange->response.body.size))
         kedge_exchange_overload(exchange);
+    else
+        kedge_exchange_hold_at_most(exchange, exchange->response.body.size);
     kedge_exchange_finish(exchange);
     MHD_resume_connection(connection);
 }

@@ -231,6 +231,24 @@ class Budgets(unittest.TestCase):
         self.assertEqual(sorted(codes), ["body-not-json"] * 3 + ["budget-exceeded"] * 2)
         wait_for(lambda: self.server.request("POST", base("acme") + "/pull", body, known)[0] == 200)
 
+    def test_a_request_is_refused_for_the_budget_before_it_changes_something(self):
+        self.start("organization_held_bytes=100000")
+        resource = "/v1/orgs/acme/resources/plan/p"
+        put_it = {"expected": 0, "value": 1}
+        self.assertEqual(self.server.request("PUT", resource, put_it, self.admin)[0], 201)
+        head = request("POST", base("acme") + "/push", self.token("acme", "u"), b" " * 99990)[:-1]
+        chief = self.token("acme", "chief", role="admin")
+        peer = self.connect(head) # lacks its last byte
+        delete = lambda: self.server.request("DELETE", resource + "?expected=1", headers=chief)
+        # The server may not have read all of the body yet, and not refuse the request that asks.
+        wait_for(lambda: self.server.request("GET", base("acme"), headers=chief)[0] == 429)
+        self.assert_refused(delete(), "organization_held_bytes", 100000)
+        peer.sendall(b" ")
+        read_until(peer, b"}")
+        wait_for(lambda: self.server.request("GET", base("acme"), headers=chief)[0] == 200)
+        self.assertEqual(self.server.request("GET", resource, headers=chief)[0], 200)
+        self.assertEqual(delete()[0], 200)
+
     def test_what_organizations_hold_together_leaves_room_for_another(self):
         """Bodies of 15 MiB that lack their last byte, from three organizations, as many as each may have."""
         self.start()

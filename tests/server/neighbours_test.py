@@ -1,6 +1,7 @@
 """What one organization's work leaves to the others, and when work ends.
 
 Usage: neighbours_test.py SERVER_PROGRAM SLOW_PLUGIN. Closes with the plain line "N passed, N failed"."""
+import gzip
 import json
 import pathlib
 import select
@@ -11,7 +12,7 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import PLUGIN, SLOWER, Server, push_body, put, read_until, run_tests, wait_for
+from peers import MIB, PLUGIN, SLOWER, Server, push_body, put, read_until, run_tests, wait_for
 
 EVIL = "/v1/orgs/evil/projects/"
 GOOD = "/v1/orgs/good/projects/p"
@@ -57,6 +58,12 @@ class Neighbours(unittest.TestCase):
         self.peers.append(self.server.connect(lines.encode() + data))
         return self.peers[-1]
 
+    def send_packed(self, path, body):
+        lines = (f"POST {path}/push HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Encoding: gzip\r\n"
+                 f"Content-Length: {len(body)}\r\n\r\n")
+        self.peers.append(self.server.connect(lines.encode() + body))
+        return self.peers[-1]
+
     def wait_until_it_decides(self, path, version):
         wait_for(lambda: self.server.request("GET", path + "/versions?limit=1")[2]["versions"][0]["version"] > version)
 
@@ -79,6 +86,23 @@ class Neighbours(unittest.TestCase):
             self.push(GOOD, push_body(f"good{i}", [put("n1", i)]))
             self.assertEqual(self.server.request("GET", GOOD)[0], 200)
         self.assertEqual(select.select(long, [], [], 0)[0], [], "the long pushes had ended")
+
+    def test_long_pushes_that_wait_for_another_turn_hold_their_bodies_unpacked(self):
+        """Small on the wire, and 15 MiB each while they wait: two of them are what the organization may hold."""
+        self.start("--workers", "1", "--request-timeout", "3600", "--budget", f"organization_held_bytes={40 * MIB}")
+        self.make_large(EVIL + "a")
+        long = []
+        for i in range(6):
+            body = gzip.compress(json.dumps(patches(f"c{i}")).encode().ljust(15 * MIB))
+            self.assertLess(len(body), MIB)
+            long.append(self.send_packed(EVIL + "a", body))
+        refused = set()
+        while len(refused) < 3:
+            for raw in select.select([raw for raw in long if raw not in refused], [], [], 90 * SLOWER)[0]:
+                self.assertIn(b"push-unfinished", read_until(raw, b"}"))
+                refused.add(raw)
+            self.assertTrue(refused, "all of them wait")
+        wait_for(lambda: 14 * MIB < self.server.metric("kedge_held_bytes") <= 40 * MIB)
 
     def test_a_push_ends_with_the_time_of_its_request_and_goes_on_when_it_comes_again(self):
         self.start("--request-timeout", "1")
