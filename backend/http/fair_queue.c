@@ -132,10 +132,18 @@ kedge_workers_answer kedge_fair_queue_add(kedge_fair_queue *queue, const kedge_t
                                           int64_t now_us, void (*work)(void *argument),
                                           void *argument)
 {
-    if (queue->waiting == KEDGE_WORKERS_QUEUE_MAX) return KEDGE_WORKERS_FULL;
-    kedge_fair_tenant *owner = find_tenant(queue, tenant);
-    if (owner != NULL && owner->waiting == KEDGE_WORKERS_TENANT_MAX)
+    if (queue->waiting >= KEDGE_WORKERS_QUEUE_MAX) return KEDGE_WORKERS_FULL;
+    const kedge_fair_tenant *owner = find_tenant(queue, tenant);
+    if (owner != NULL && owner->waiting >= KEDGE_WORKERS_TENANT_MAX)
         return KEDGE_WORKERS_TENANT_FULL;
+    return kedge_fair_queue_go_on(queue, tenant, now_us, work, argument);
+}
+
+kedge_workers_answer kedge_fair_queue_go_on(kedge_fair_queue *queue,
+                                            const kedge_tenant_name *tenant, int64_t now_us,
+                                            void (*work)(void *argument), void *argument)
+{
+    kedge_fair_tenant *owner = find_tenant(queue, tenant);
     fair_entry *entry = kedge_allocate(queue->allocator, sizeof *entry);
     if (entry != NULL && owner == NULL) owner = make_tenant(queue, tenant);
     fair_project *project =

@@ -65,10 +65,10 @@ static kedge_deadline deadline_of(kedge_exchange *exchange)
 
 static void work(void *argument);
 
-static kedge_workers_answer wait_for_turn(kedge_exchange *exchange, void (*in_turn)(void *argument))
+static kedge_workers_answer wait_for_turn(kedge_exchange *exchange)
 {
     kedge_tenant_name tenant = tenant_of(exchange);
-    return kedge_workers_submit(exchange->context->workers, &tenant, in_turn, exchange);
+    return kedge_workers_submit(exchange->context->workers, &tenant, work, exchange);
 }
 
 /* Queues the request for another turn, which goes on where this one stopped; the response of this
@@ -81,7 +81,7 @@ static bool go_on_later(kedge_exchange *exchange)
     kedge_api_response cut = exchange->response;
     exchange->response =
         (kedge_api_response){.body = kedge_buffer_make(exchange->context->environment->allocator)};
-    if (wait_for_turn(exchange, work) == KEDGE_WORKERS_TAKEN) {
+    if (wait_for_turn(exchange) == KEDGE_WORKERS_TAKEN) {
         kedge_buffer_free(&cut.body);
         return true;
     }
@@ -125,7 +125,7 @@ static void work(void *argument)
 kedge_workers_answer kedge_exchange_begin_turns(kedge_exchange *exchange)
 {
     exchange->end_ms = monotonic_ms(exchange) + exchange->context->request_timeout_ms;
-    return wait_for_turn(exchange, work);
+    return wait_for_turn(exchange);
 }
 
 /* ---- the parts of a response ---- */
@@ -162,6 +162,7 @@ static void work_on_part(void *argument)
 
 kedge_workers_answer kedge_exchange_begin_part(kedge_exchange *exchange)
 {
+    kedge_tenant_name tenant = tenant_of(exchange);
     exchange->end_ms = monotonic_ms(exchange) + exchange->context->request_timeout_ms;
-    return wait_for_turn(exchange, work_on_part);
+    return kedge_workers_go_on(exchange->context->workers, &tenant, work_on_part, exchange);
 }

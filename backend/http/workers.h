@@ -55,6 +55,10 @@ kedge_status kedge_workers_start(const kedge_environment *environment, uint32_t 
 /* Unless it is taken, `work` will not be called. Any thread. */
 kedge_workers_answer kedge_workers_submit(kedge_workers *workers, const kedge_tenant_name *tenant,
                                           void (*work)(void *argument), void *argument);
+/* The same for a job that goes on with what another one began, as a response of which a part was
+ * sent: it is taken however many wait. The caller has no more of them than connections. */
+kedge_workers_answer kedge_workers_go_on(kedge_workers *workers, const kedge_tenant_name *tenant,
+                                         void (*work)(void *argument), void *argument);
 /* Whether jobs wait for a thread. Any thread. */
 bool kedge_workers_are_awaited(const kedge_workers *workers);
 /* Jobs that wait, for the metrics. */

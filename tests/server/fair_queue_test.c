@@ -33,6 +33,13 @@ static kedge_workers_answer add(fixture *at, const char *organization, const cha
     return kedge_fair_queue_add(&at->queue, &name, at->now_us, nothing, (void *)(uintptr_t)project);
 }
 
+static kedge_workers_answer go_on(fixture *at, const char *organization)
+{
+    const kedge_tenant_name name = {.organization = kedge_bytes_of(organization)};
+    return kedge_fair_queue_go_on(&at->queue, &name, at->now_us, nothing,
+                                  (void *)(uintptr_t)organization);
+}
+
 static void add_many(fixture *at, const char *organization, const char *project, int count)
 {
     for (int i = 0; i < count; i++)
@@ -238,6 +245,11 @@ static void test_a_tenant_that_is_full_leaves_room_for_others(void **state)
         if (i < 3) assert_int_equal(add(&at, names[i], "x"), KEDGE_WORKERS_TENANT_FULL);
     }
     assert_int_equal(at.queue.waiting, KEDGE_WORKERS_QUEUE_MAX);
+    assert_int_equal(add(&at, "e", "e"), KEDGE_WORKERS_FULL);
+    /* What goes on with what was begun is taken, and then there is no more room than before. */
+    assert_int_equal(go_on(&at, "a"), KEDGE_WORKERS_TAKEN);
+    assert_int_equal(go_on(&at, "e"), KEDGE_WORKERS_TAKEN);
+    assert_int_equal(at.queue.waiting, KEDGE_WORKERS_QUEUE_MAX + 2);
     assert_int_equal(add(&at, "e", "e"), KEDGE_WORKERS_FULL);
     close_fixture(&at);
 }

@@ -209,6 +209,26 @@ class Neighbours(unittest.TestCase):
         first = next(peer for peer in crowd if peer not in refused)
         read_until(first, b"HTTP/1.1 200 ")
 
+    def test_a_response_of_which_a_part_was_sent_goes_on_in_a_crowd(self):
+        self.start("--workers", "1")
+        path = EVIL + "a"
+        self.make(path)
+        for item in ("large0", "large1", "large2"):
+            self.push(path, push_body("c-" + item, [put(item, LARGE)]))
+        pull = {"pullVersion": 1, "clientGroupID": "g", "cookie": None, "profileID": "", "schemaVersion": ""}
+        reader = self.send(path, pull, "pull")
+        seen = read_until(reader, b"HTTP/1.1 200 ")
+        self.send(path, push_body("c1", [("hang", None)]))
+        wait_for(lambda: self.server.metric("kedge_connections") >= 3)
+        crowd = [self.ask(path) for _ in range(300)]
+        refused = select.select(crowd, [], [], 60)[0]
+        self.assertTrue(read_until(refused[0], b"}").startswith(b"HTTP/1.1 429"))
+        reader.settimeout(90 * SLOWER)
+        while not seen.endswith(b"\r\n0\r\n\r\n"):
+            piece = reader.recv(65536)
+            self.assertTrue(piece, "the response was cut")
+            seen += piece
+
 
 if __name__ == "__main__":
     run_tests()
