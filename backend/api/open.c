@@ -88,15 +88,21 @@ kedge_status kedge_api_check_new_project(const kedge_project *project, kedge_err
     return status;
 }
 
+static kedge_status fail_absent(kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
+}
+
 kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *error)
 {
     bool created;
     int64_t created_ms;
-    if (!project->backend->options.create_projects) {
-        return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
-    }
+    if (!project->backend->options.create_projects) return fail_absent(error);
     kedge_status status = check_budgets(project, error);
     if (status == KEDGE_OK) status = kedge_project_create(project, &created, &created_ms, error);
+    /* While an import or a deletion has the name, there is no such project for anybody. */
+    if (status == KEDGE_CONFLICT && strcmp(error->code, KEDGE_PROJECT_NAME_TAKEN) == 0)
+        return fail_absent(error);
     if (status == KEDGE_OK) {
         if (created) kedge_usage_created(project);
         kedge_project_kinds_put(&project->backend->project_kinds, &project->ref,

@@ -60,18 +60,41 @@ static bool read_kind(kedge_api_call *call, kedge_project_kind *kind)
 }
 
 /* The log is there before the record that says that the project has one. A project that is there
- * and has versions gets no log: its creation is about to be refused. */
+ * and has versions gets no log: its creation is about to be refused. Nor does a name that is taken:
+ * whoever has it may not see the log. */
 static kedge_status create_log(kedge_api_call *call)
 {
     kedge_error failure = {0};
     kedge_project_kind there = KEDGE_PROJECT_LOG;
     kedge_status status = kedge_project_find_kind(&call->project, &there, &failure);
     if (status == KEDGE_OK && there != KEDGE_PROJECT_LOG) return KEDGE_OK;
-    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND) {
+    if (status == KEDGE_NOT_FOUND) status = kedge_project_check_name(&call->project, &failure);
+    if (status != KEDGE_OK) {
         call->error = failure;
         return status;
     }
     return kedge_logged_create(&call->project, &call->error);
+}
+
+static kedge_status create(kedge_api_call *call, kedge_project_kind kind, bool *created,
+                           kedge_project_found *found)
+{
+    bool is_log = kind == KEDGE_PROJECT_LOG;
+    kedge_status status = is_log ? create_log(call) : KEDGE_OK;
+    if (status == KEDGE_OK)
+        status = kedge_project_create_kind(&call->project, kind, created, found, &call->error);
+    /* A deletion of the name may have ended in between, which has removed the log. */
+    if (status == KEDGE_OK && is_log && *created)
+        status = kedge_logged_create(&call->project, &call->error);
+    return status;
+}
+
+static void refuse_creation(kedge_api_call *call, kedge_status status)
+{
+    if (strcmp(call->error.code, KEDGE_PROJECT_NAME_TAKEN) == 0)
+        kedge_api_refuse(call, 409, KEDGE_PROJECT_NAME_TAKEN, "%s", call->error.message);
+    else
+        kedge_api_fail(call, status);
 }
 
 void kedge_api_project_create(kedge_api_call *call)
@@ -81,11 +104,9 @@ void kedge_api_project_create(kedge_api_call *call)
     kedge_project_found found;
     if (!read_kind(call, &kind)) return;
     kedge_status status = kedge_api_check_new_project(&call->project, &call->error);
-    if (status == KEDGE_OK && kind == KEDGE_PROJECT_LOG) status = create_log(call);
-    if (status == KEDGE_OK)
-        status = kedge_project_create_kind(&call->project, kind, &created, &found, &call->error);
+    if (status == KEDGE_OK) status = create(call, kind, &created, &found);
     if (status != KEDGE_OK) {
-        kedge_api_fail(call, status);
+        refuse_creation(call, status);
         return;
     }
     if (found.kind != kind && call->request->body.size > 0) {

@@ -49,7 +49,9 @@ static void test_an_import_under_way_is_no_project(void **state)
     assert_string_equal(error.code, "import-under-way");
     /* As open mode does at the first use of a name. */
     assert_int_equal(
-        kedge_project_create(HANDLE(world->backend, &copy), &created, &created_ms, NULL), KEDGE_OK);
+        kedge_project_create(HANDLE(world->backend, &copy), &created, &created_ms, &error),
+        KEDGE_CONFLICT);
+    assert_string_equal(error.code, "import-under-way");
     check_hidden(world);
     transfer_must_import(world, &copy, &text);
     transfer_check(world, &text);

@@ -3,17 +3,23 @@
 
 #include "backend/base/backend.h"
 #include "backend/versioned/model/layout.h"
+#include "backend/versioned/projects/name_claim.h"
 #include "backend/versioned/projects/organizations.h"
 #include "common/error.h"
 
 #include <string.h>
 
+/* ---- creating ---- */
+
+/* KEDGE_CONFLICT: there is one, or the name is taken by an import or a deletion. */
 static kedge_status put_project(kedge_backend *backend, const kedge_record_key *key,
                                 const kedge_project_ref *ref, const kedge_project_found *made,
                                 kedge_error *error)
 {
     char lineage[KEDGE_LINEAGE_HEX];
     kedge_random_hex(backend->environment, (KEDGE_LINEAGE_HEX - 1) / 2, lineage);
+    kedge_key partition = kedge_key_partition(ref);
+    kedge_key claim = kedge_key_version(KEDGE_VERSION_IMPORTING);
     kedge_attribute attributes[] = {
         {"created", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, made->created_ms},
         {"lineage", KEDGE_ATTRIBUTE_TEXT, kedge_bytes_of(lineage), 0},
@@ -25,9 +31,12 @@ static kedge_status put_project(kedge_backend *backend, const kedge_record_key *
         {.kind = KEDGE_WRITE_PUT,
          .record = {*key, attributes, count},
          .condition = KEDGE_IF_ABSENT},
+        {.kind = KEDGE_WRITE_CHECK,
+         .record = {.key = {kedge_key_bytes(&partition), kedge_key_bytes(&claim)}},
+         .condition = KEDGE_IF_ABSENT},
         kedge_organization_mark(ref->organization, lineage, &marker)};
     const kedge_records *records = &backend->options.records;
-    return records->vtable->transact(records->self, writes, 2, error);
+    return records->vtable->transact(records->self, writes, 3, error);
 }
 
 static kedge_project_found found_in(const kedge_record *record)
@@ -49,6 +58,29 @@ static kedge_status get_found(kedge_backend *backend, const kedge_record_key *ke
     return KEDGE_OK;
 }
 
+kedge_status kedge_project_check_name(const kedge_project *project, kedge_error *error)
+{
+    kedge_name_claim claim;
+    kedge_status status = kedge_name_claim_read(project, &claim, error);
+    if (status != KEDGE_OK || !claim.importing) return status;
+    return kedge_fail(error, KEDGE_CONFLICT, KEDGE_PROJECT_NAME_TAKEN,
+                      "an import, or a project that is being deleted, has the name \"%.*s\"",
+                      (int)project->ref.project.size, project->ref.project.data);
+}
+
+/* Why the condition of a creation did not hold. KEDGE_OK: another one was first. */
+static kedge_status see_conflict(const kedge_project *project, const kedge_record_key *key,
+                                 kedge_project_found *found, kedge_error *error)
+{
+    kedge_status status = get_found(project->backend, key, found, error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    status = kedge_project_check_name(project, error);
+    if (status != KEDGE_OK) return status;
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "project-raced",
+                      "the name \"%.*s\" has become free at this moment; create the project again",
+                      (int)project->ref.project.size, project->ref.project.data);
+}
+
 kedge_status kedge_project_create_kind(const kedge_project *project, kedge_project_kind kind,
                                        bool *created, kedge_project_found *found,
                                        kedge_error *error)
@@ -65,7 +97,7 @@ kedge_status kedge_project_create_kind(const kedge_project *project, kedge_proje
         there.created_ms = project->environment->now_ms(project->environment->context);
         status = put_project(project->backend, &key, &project->ref, &there, error);
         made = status == KEDGE_OK;
-        if (status == KEDGE_CONFLICT) status = get_found(project->backend, &key, &there, error);
+        if (status == KEDGE_CONFLICT) status = see_conflict(project, &key, &there, error);
     }
     if (status != KEDGE_OK) return status;
     *created = made;

@@ -10,14 +10,20 @@ typedef struct kedge_project_found {
     kedge_project_kind kind;
 } kedge_project_found;
 
+/* The code of KEDGE_CONFLICT while an import is under way under the name, or a project of it is
+ * half deleted. */
+#define KEDGE_PROJECT_NAME_TAKEN "import-under-way"
+
 /* `*created` tells whether it is new. Idempotent; a project keeps the kind that it was created
- * with, which `*found` tells. */
+ * with, which `*found` tells. KEDGE_CONFLICT KEDGE_PROJECT_NAME_TAKEN. */
 kedge_status kedge_project_create_kind(const kedge_project *project, kedge_project_kind kind,
                                        bool *created, kedge_project_found *found,
                                        kedge_error *error);
-/* The same of the kind `versions`. KEDGE_CONFLICT: there is one of another kind. */
+/* The same of the kind `versions`. KEDGE_CONFLICT "project-kind": there is one of another kind. */
 kedge_status kedge_project_create(const kedge_project *project, bool *created, int64_t *created_ms,
                                   kedge_error *error);
+/* KEDGE_CONFLICT KEDGE_PROJECT_NAME_TAKEN: no project of this name can be created now. */
+kedge_status kedge_project_check_name(const kedge_project *project, kedge_error *error);
 /* The kind of a project, by a consistent read unless this process knows it. KEDGE_NOT_FOUND. */
 kedge_status kedge_project_find_kind(const kedge_project *project, kedge_project_kind *kind,
                                      kedge_error *error);
