@@ -29,8 +29,7 @@ static kedge_record_write write_of_claim(const importing *work, const kedge_key 
         .expected = import_token(work)};
 }
 
-/* Replaces the token that `work` has, of whichever process, by a new one of this process. */
-static kedge_status take_over(importing *work, kedge_error *error)
+kedge_status import_take_over(importing *work, kedge_error *error)
 {
     const kedge_records *records = work->project->records;
     kedge_key sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
@@ -49,6 +48,20 @@ static kedge_status take_over(importing *work, kedge_error *error)
     return status;
 }
 
+kedge_record_write import_claim_check(const importing *work, kedge_key *sort)
+{
+    *sort = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    return write_of_claim(work, sort, KEDGE_WRITE_CHECK);
+}
+
+kedge_status import_check_ours(const importing *work, kedge_error *error)
+{
+    kedge_name_claim claim;
+    kedge_status status = kedge_name_claim_read(work->project, &claim, error);
+    if (status != KEDGE_OK) return status;
+    return strcmp(claim.token, work->token) == 0 ? KEDGE_OK : import_raced(error);
+}
+
 /* ---- records ---- */
 
 /* The front part of a page, from `*at` on, in one transaction. */
@@ -56,11 +69,11 @@ static kedge_status delete_some(importing *work, const kedge_record_set *set, si
                                 kedge_error *error)
 {
     const kedge_records *records = work->project->records;
-    kedge_key claim = kedge_key_version(KEDGE_VERSION_IMPORTING);
+    kedge_key claim;
     kedge_record_write writes[RECORDS_PER_PAGE + 1];
     size_t count = 0;
     size_t bytes = 0;
-    writes[count++] = write_of_claim(work, &claim, KEDGE_WRITE_CHECK);
+    writes[count++] = import_claim_check(work, &claim);
     for (; *at < set->count; ++*at) {
         const kedge_record *record = &set->records[*at];
         if (kedge_bytes_equal(record->key.sort, kedge_key_bytes(&claim))) continue;
@@ -103,14 +116,6 @@ static kedge_status delete_records(importing *work, kedge_error *error)
 
 /* ---- blobs ---- */
 
-static kedge_status check_ours(importing *work, kedge_error *error)
-{
-    kedge_name_claim claim;
-    kedge_status status = kedge_name_claim_read(work->project, &claim, error);
-    if (status != KEDGE_OK) return status;
-    return strcmp(claim.token, work->token) == 0 ? KEDGE_OK : import_raced(error);
-}
-
 static kedge_status delete_blobs(importing *work, kedge_error *error)
 {
     const kedge_blobs *blobs = work->project->blobs;
@@ -124,7 +129,7 @@ static kedge_status delete_blobs(importing *work, kedge_error *error)
         if (status != KEDGE_OK) return status;
         more = list.count > 0;
         for (size_t i = 0; i < list.count && status == KEDGE_OK; i++) {
-            status = check_ours(work, error);
+            status = import_check_ours(work, error);
             if (status != KEDGE_OK) break;
             status = blobs->vtable->remove(blobs->self, kedge_bytes_of(list.blobs[i].key), error);
         }
@@ -152,9 +157,17 @@ static kedge_status give_back(importing *work, kedge_error *error)
     return status == KEDGE_CONFLICT ? import_raced(error) : status;
 }
 
+kedge_status import_discard(importing *work, kedge_error *error)
+{
+    kedge_status status = delete_records(work, error);
+    if (status == KEDGE_OK) status = delete_blobs(work, error);
+    return status == KEDGE_OK ? give_back(work, error) : status;
+}
+
 kedge_status kedge_import_discard(const kedge_project *project, kedge_error *error)
 {
-    kedge_name_claim claim = {.importing = false};
+    importing work = {.project = project, .partition = kedge_key_partition(&project->ref)};
+    kedge_name_claim claim;
     kedge_status status = kedge_project_ref_check(&project->ref, error);
     if (status == KEDGE_OK) status = kedge_name_claim_read(project, &claim, error);
     if (status != KEDGE_OK) return status;
@@ -163,24 +176,13 @@ kedge_status kedge_import_discard(const kedge_project *project, kedge_error *err
                           "the project \"%.*s\" is half deleted: delete-project completes it",
                           (int)project->ref.project.size, project->ref.project.data);
     }
-    return import_discard(project, error);
-}
-
-kedge_status import_discard(const kedge_project *project, kedge_error *error)
-{
-    importing work = {.project = project, .partition = kedge_key_partition(&project->ref)};
-    kedge_name_claim claim = {.importing = false};
-    kedge_status status = kedge_project_ref_check(&project->ref, error);
-    if (status == KEDGE_OK) status = kedge_name_claim_read(project, &claim, error);
-    if (status == KEDGE_OK && !claim.importing) {
+    if (!claim.importing) {
         return kedge_fail(error, KEDGE_NOT_FOUND, "no-import",
                           "no import is under way under the name \"%.*s\"",
                           (int)project->ref.project.size, project->ref.project.data);
     }
     memcpy(work.id, claim.id, sizeof work.id);
     memcpy(work.token, claim.token, sizeof work.token);
-    if (status == KEDGE_OK) status = take_over(&work, error);
-    if (status == KEDGE_OK) status = delete_records(&work, error);
-    if (status == KEDGE_OK) status = delete_blobs(&work, error);
-    return status == KEDGE_OK ? give_back(&work, error) : status;
+    status = import_take_over(&work, error);
+    return status == KEDGE_OK ? import_discard(&work, error) : status;
 }

@@ -12,6 +12,6 @@ kedge_status import_damaged(const char *what, kedge_error *error)
 kedge_status import_raced(kedge_error *error)
 {
     return kedge_fail(error, KEDGE_UNAVAILABLE, "import-raced",
-                      "another process has ended or discarded this import; see whether the project "
-                      "is there, or run the import again");
+                      "another process goes on with this, or has ended it; see whether the project "
+                      "is there, or run this again");
 }

@@ -41,7 +41,7 @@ typedef struct importing {
 /* KEDGE_INVALID_ARGUMENT: `what`, which the line has, is not what an export has there. */
 #define KEDGE_IMPORT_DAMAGED "export-damaged"
 kedge_status import_damaged(const char *what, kedge_error *error);
-/* KEDGE_UNAVAILABLE: another process has ended or discarded the import. */
+/* KEDGE_UNAVAILABLE: another process has ended or discarded the import, or goes on with it. */
 kedge_status import_raced(kedge_error *error);
 /* The attribute that the record which takes the name has while it is this process's. */
 kedge_attribute import_token(const importing *work);
@@ -60,8 +60,16 @@ kedge_status import_put_version(importing *work, const kedge_record *record, ked
 /* The id of what takes the name of a project that is being deleted (delete.c). No export has it:
  * theirs are hashes. */
 #define KEDGE_IMPORT_ID_DELETED "deleted"
-/* As kedge_import_discard, but for a project that is half deleted too (import_discard.c). */
-kedge_status import_discard(const kedge_project *project, kedge_error *error);
+/* What discarding and deleting share (import_discard.c). The token that `work` has, of whichever
+ * process, becomes a new one of this process. KEDGE_UNAVAILABLE: another one was first. */
+kedge_status import_take_over(importing *work, kedge_error *error);
+/* The condition that the token is still this process's, for a transaction. `*sort` is its memory.
+ */
+kedge_record_write import_claim_check(const importing *work, kedge_key *sort);
+/* The same by a read, in front of what knows no condition. KEDGE_UNAVAILABLE: it is not. */
+kedge_status import_check_ours(const importing *work, kedge_error *error);
+/* Removes versions and blobs, and gives the name back. */
+kedge_status import_discard(importing *work, kedge_error *error);
 /* Makes the project visible. */
 kedge_status import_commit(importing *work, kedge_error *error);
 

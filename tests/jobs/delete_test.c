@@ -1,5 +1,6 @@
 /* Deleting a project: nothing of it is left, nothing else is touched, and a call that was broken
- * off in front of any of its port calls is completed by the next one. */
+ * off in front of any of its port calls is completed by the next one. Beside it no project of the
+ * name is made, and behind it none is harmed. */
 #include "tests/jobs/transfer_world.h"
 
 #include "backend/api/api.h"
@@ -7,6 +8,7 @@
 #include "backend/log/layout.h"
 #include "backend/versioned/projects/organizations.h"
 #include "tests/backend/project_records.h"
+#include "tests/crashpoints/gate.h"
 #include "tests/support/project.h"
 
 #include <stdio.h>
@@ -246,6 +248,195 @@ static void test_an_import_under_way_is_not_deleted(void **state)
     kedge_buffer_free(&text);
 }
 
+/* ---- beside the making of another project of the name ---- */
+
+static char answer[1024]; /* to the last request, as far as it fits */
+
+static int ask_by(kedge_backend *backend, const char *method, const char *path, const char *body)
+{
+    static const kedge_identity admin = {
+        .user = "root", .role = "admin", .organization = "*", .admin = true};
+    kedge_api_response response = {.body = kedge_buffer_make(&kedge_allocator_default)};
+    const kedge_api_request request = {.method = kedge_bytes_of(method),
+                                       .path = kedge_bytes_of(path),
+                                       .body = kedge_bytes_of(body),
+                                       .identity = &admin};
+    kedge_backend_handle(backend, &request, &response);
+    int status = response.status;
+    snprintf(answer, sizeof answer, "%.*s", (int)response.body.size, response.body.data);
+    kedge_buffer_free(&response.body);
+    return status;
+}
+
+#define SHEET     "/v1/orgs/acme/projects/sheet"
+#define SHEET_LOG "{\"kind\":\"log\"}"
+#define PUSH                                                                                       \
+    "{\"pushVersion\":1,\"clientGroupID\":\"c1\",\"kedge\":{\"client\":\"c1\"},\"mutations\":[{"   \
+    "\"clientID\":\"c1\",\"id\":1,\"name\":\"kedge.put\",\"timestamp\":7,\"args\":{"               \
+    "\"collection\":"                                                                              \
+    "\"d\",\"id\":\"a\",\"value\":1}}]}"
+
+static const kedge_project_ref sheet = {{"acme", 4}, {"sheet", 5}};
+static int made_status; /* of the one in the middle */
+
+static void make_by_another(test_world *world)
+{
+    kedge_backend *other = world_new_backend(world);
+    made_status = ask_by(other, "PUT", SHEET, SHEET_LOG);
+    kedge_backend_free(other);
+}
+
+static void delete_by_another(test_world *world)
+{
+    kedge_backend *other = world_new_backend(world);
+    assert_int_equal(kedge_project_delete(HANDLE(other, &sheet), NULL), KEDGE_OK);
+    kedge_backend_free(other);
+}
+
+static test_world *make_sheet(void **made)
+{
+    world_setup_memory(made);
+    test_world *world = *made;
+    jobs_ask(world, "PUT", SHEET, SHEET_LOG);
+    jobs_ask(world, "POST", SHEET "/push", PUSH);
+    jobs_ask(world, "POST", SHEET "/snapshot", "");
+    world_restart(world);
+    world_arm(world, WORLD_FAULT_NONE, 0, false, false);
+    return world;
+}
+
+/* There is no such project, or a new one, which has all that it needs. */
+static void check_whole(test_world *world)
+{
+    world_disarm(world);
+    world_restart(world);
+    int status = ask_by(world->backend, "GET", SHEET, "");
+    if (status != 404) assert_int_equal(status, 200);
+    if (status == 200) assert_non_null(strstr(answer, "\"version\":0"));
+    jobs_ask(world, "PUT", SHEET, SHEET_LOG);
+    jobs_ask(world, "POST", SHEET "/push", PUSH);
+    assert_int_equal(ask_by(world->backend, "GET", SHEET, ""), 200);
+    assert_non_null(strstr(answer, "\"version\":1"));
+}
+
+static void test_a_project_that_is_made_in_a_deletion_is_none_or_whole(void **state)
+{
+    (void)state;
+    bool ended = false;
+    int refused = 0;
+    for (uint64_t at = 1; !ended; at++) {
+        void *made;
+        test_world *world = make_sheet(&made);
+        world->meddle = make_by_another;
+        world->meddle_at = at;
+        assert_int_equal(kedge_project_delete(HANDLE(world->backend, &sheet), NULL), KEDGE_OK);
+        ended = world->meddle != NULL;
+        if (!ended && made_status == 409) refused++;
+        if (!ended && made_status != 409) assert_int_equal(made_status, 200);
+        check_whole(world);
+        world_teardown(&made);
+    }
+    assert_true(refused > 10);
+}
+
+static void test_a_project_that_is_deleted_while_it_is_made_is_none_or_whole(void **state)
+{
+    (void)state;
+    bool ended = false;
+    for (uint64_t at = 1; !ended; at++) {
+        void *made;
+        test_world *world = make_sheet(&made);
+        world->meddle = delete_by_another;
+        world->meddle_at = at;
+        (void)ask_by(world->backend, "PUT", SHEET, SHEET_LOG);
+        ended = world->meddle != NULL;
+        world->meddle = NULL;
+        if (ended) delete_by_another(world);
+        check_whole(world);
+        world_teardown(&made);
+    }
+}
+
+/* ---- a deletion that slept ---- */
+
+typedef struct process {
+    gate ports;
+    kedge_backend *backend;
+    kedge_status status;
+    pthread_t thread;
+} process;
+
+static void *run_deletion(void *context)
+{
+    process *own = context;
+    own->status = kedge_project_delete(HANDLE(own->backend, &notes), NULL);
+    gate_end(&own->ports);
+    return NULL;
+}
+
+/* Until it stands in front of port call `at`, from 1; false: it is over. */
+static bool start(process *made, test_world *world, int64_t at)
+{
+    memset(made, 0, sizeof *made);
+    gate_make(&made->ports, &world->store_records, &world->store_blobs);
+    kedge_records records = world->records;
+    kedge_blobs blobs = world->blobs;
+    world->records = made->ports.records;
+    world->blobs = made->ports.blobs;
+    made->backend = world_new_backend(world);
+    world->records = records;
+    world->blobs = blobs;
+    made->ports.stop_at = 2 * (at - 1);
+    assert_int_equal(pthread_create(&made->thread, NULL, run_deletion, made), 0);
+    return gate_wait(&made->ports);
+}
+
+static void end(process *running)
+{
+    gate_release(&running->ports, false);
+    pthread_join(running->thread, NULL);
+    kedge_backend_free(running->backend);
+    gate_free(&running->ports);
+}
+
+/* One deletion is stopped in front of call `at`, another one ends, and the name is used anew. */
+static bool sleep_and_wake(int64_t at, size_t *lost)
+{
+    void *made;
+    process sleeper;
+    test_world *world = set_scene(&made);
+    bool ended = !start(&sleeper, world, at);
+    if (!ended) assert_int_equal(kedge_project_delete(NOTES(world), NULL), KEDGE_OK);
+    world_restart(world);
+    jobs_ask(world, "PUT", "/v1/orgs/acme/projects/notes", "");
+    transfer_tell(world, MUTATIONS);
+    add_log(world, "notes");
+    add_resources(world, "notes");
+    size_t before = count_all(world, &notes);
+    end(&sleeper);
+    size_t gone = before - count_all(world, &notes);
+    assert_true(gone <= 1);
+    *lost += gone;
+    world_restart(world);
+    assert_true(is_there(world));
+    jobs_ask(world, "GET", "/v1/orgs/acme/resources/access/project:notes", "");
+    world_teardown(&made);
+    return ended;
+}
+
+/* But for one blob, when it stood in front of its removal. */
+static void test_a_deletion_that_slept_removes_nothing_of_the_next_project(void **state)
+{
+    (void)state;
+    size_t lost = 0;
+    int64_t at = 3; /* the project is found, and its name not taken yet */
+    while (!sleep_and_wake(at, &lost))
+        at += SAMPLING_FEWER;
+    assert_true(at > 20);
+    /* Each removal has a look at the name in front of it. */
+    assert_true(2 * (int64_t)lost < at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +445,9 @@ int main(void)
         cmocka_unit_test(
             test_an_organization_goes_with_its_last_project_wherever_that_was_broken_off),
         OVER_MEMORY(test_an_import_under_way_is_not_deleted),
+        cmocka_unit_test(test_a_project_that_is_made_in_a_deletion_is_none_or_whole),
+        cmocka_unit_test(test_a_project_that_is_deleted_while_it_is_made_is_none_or_whole),
+        cmocka_unit_test(test_a_deletion_that_slept_removes_nothing_of_the_next_project),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
