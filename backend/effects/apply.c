@@ -101,14 +101,19 @@ static bool read_place(const kedge_log *log, const kedge_record_key *key, kedge_
            kedge_log_key_read_num(key->sort, &at->num);
 }
 
-static kedge_status pass_over(const kedge_effects *effects, const kedge_record_key *key)
+static kedge_status pass_over(const kedge_effects *effects, const kedge_error *why)
 {
-    kedge_error error = {0};
-    kedge_fail(&error, KEDGE_CORRUPT, "log-change-corrupt",
+    if (effects->passed != NULL) effects->passed(effects->context, why);
+    return KEDGE_OK;
+}
+
+static kedge_status pass_foreign(const kedge_effects *effects, const kedge_record_key *key)
+{
+    kedge_error why = {0};
+    kedge_fail(&why, KEDGE_CORRUPT, "log-change-corrupt",
                "the record %.*s %.*s names another log than its key, or none",
                (int)key->partition.size, key->partition.data, (int)key->sort.size, key->sort.data);
-    if (effects->passed != NULL) effects->passed(effects->context, &error);
-    return KEDGE_OK;
+    return pass_over(effects, &why);
 }
 
 static kedge_status apply(const kedge_effects *effects, const kedge_stream_change *change,
@@ -120,11 +125,18 @@ static kedge_status apply(const kedge_effects *effects, const kedge_stream_chang
         kedge_bytes_start_with(record->key.partition, kedge_effects_pattern.partition_prefix) &&
         kedge_record_attribute(record, KEDGE_LOG_ATTRIBUTE_NAME) != NULL;
     if (!fits || change->kind == KEDGE_STREAM_REMOVE) return KEDGE_OK;
-    if (!read_change(record, &changed)) return pass_over(effects, &record->key);
+    if (!read_change(record, &changed)) return pass_foreign(effects, &record->key);
     kedge_project project = kedge_project_of(effects->backend, &changed.ref);
     kedge_log log = kedge_log_of(&project, changed.log);
-    if (!read_place(&log, &record->key, &changed.entry.at)) return pass_over(effects, &record->key);
-    return kedge_effects_of_entry(effects, &log, &changed.entry, error);
+    if (!read_place(&log, &record->key, &changed.entry.at))
+        return pass_foreign(effects, &record->key);
+    /* A log that is damaged must not hold up all others of its shard. */
+    kedge_error failure = {0};
+    kedge_status status = kedge_effects_of_entry(effects, &log, &changed.entry, &failure);
+    if (status == KEDGE_CORRUPT && strcmp(failure.code, KEDGE_LOG_CORRUPT) == 0)
+        return pass_over(effects, &failure);
+    if (status != KEDGE_OK && error != NULL) *error = failure;
+    return status;
 }
 
 kedge_status kedge_effects_handle(void *context, const kedge_stream_change *changes, size_t count,

@@ -22,7 +22,8 @@ extern const kedge_stream_pattern kedge_effects_pattern;
 typedef struct kedge_effects {
     kedge_backend *backend;
     kedge_queue queue; /* of requests of snapshots; vtable NULL: none is requested */
-    /* Called for a record that cannot be one of a log, which is passed over. May be NULL. */
+    /* Called for a record that cannot be one of a log, or is of a log that is damaged, which is
+     * passed over. May be NULL. */
     void (*passed)(void *context, const kedge_error *error);
     void *context;
 } kedge_effects;

@@ -169,6 +169,33 @@ static void test_a_record_that_names_another_log_is_passed_over(void **state)
     effects_end(&here);
 }
 
+/* The record of its segment says where the log's numbers are. */
+static void test_a_log_that_is_damaged_holds_up_no_other(void **state)
+{
+    effects_world here;
+    effects_begin(&here, *state);
+    const kedge_log *damaged = log_named(here.world, "damaged");
+    const kedge_log *log = journal_new(here.world);
+    const kedge_records *records = &here.world->store_records;
+    bool created;
+    assert_int_equal(kedge_log_create(damaged, &created, NULL), KEDGE_OK);
+    effects_read(&here);
+    effects_work(&here);
+    effects_ask(damaged);
+    effects_ask(log);
+    kedge_log_key partition = kedge_log_key_segments(damaged), sort = kedge_log_key_num(0);
+    const kedge_attribute nothing = {"C", KEDGE_ATTRIBUTE_TEXT, KEDGE_BYTES("?"), 0};
+    const kedge_record_write write = {
+        .kind = KEDGE_WRITE_PUT,
+        .record = {{kedge_log_key_bytes(&partition), kedge_log_key_bytes(&sort)}, &nothing, 1}};
+    assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
+    effects_read(&here);
+    assert_int_equal(here.passed, 1);
+    effects_work(&here);
+    assert_string_equal(effects_text(log), "0 Snapshot*|1 Snapshot*");
+    effects_end(&here);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +206,7 @@ int main(void)
         OVER_BOTH(test_a_body_that_is_gone_is_nothing_to_do),
         OVER_BOTH(test_a_failure_ends_the_batch_at_its_change),
         OVER_BOTH(test_a_record_that_names_another_log_is_passed_over),
+        OVER_BOTH(test_a_log_that_is_damaged_holds_up_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
