@@ -1,6 +1,7 @@
 /* The maker of snapshots. */
 #include "backend/effects/make.h"
 
+#include "backend/base/background.h"
 #include "backend/effects/fold.h"
 #include "backend/logged/snapshots.h"
 #include "backend/versioned/projects/projects.h"
@@ -23,16 +24,20 @@ static kedge_status look_at_kind(const kedge_log *log, bool *of_project, kedge_e
                       "the log has been made, and its project not yet");
 }
 
-static kedge_status read_progress(const kedge_buffer *progress, kedge_fold_piece *piece,
-                                  kedge_error *error)
+/* The entries are the truth: from a progress that is damaged, the snapshot is begun anew. */
+static kedge_fold_piece read_progress(const kedge_log *log, const kedge_buffer *progress)
 {
+    kedge_error error = {0};
+    kedge_fold_piece piece = {.number = -1};
     kedge_bytes text = kedge_buffer_bytes(progress);
-    if (text.size == 0) return KEDGE_OK;
-    if (kedge_json_member_integer(text, "number", &piece->number) &&
-        kedge_json_member_chars(text, "id", piece->id, sizeof piece->id))
-        return KEDGE_OK;
-    return kedge_fail(error, KEDGE_CORRUPT, "snapshot-pending-corrupt",
-                      "the progress of a pending snapshot is damaged");
+    if (text.size == 0 || (kedge_json_member_integer(text, "number", &piece.number) &&
+                           kedge_json_member_chars(text, "id", piece.id, sizeof piece.id)))
+        return piece;
+    kedge_fail(&error, KEDGE_CORRUPT, KEDGE_PENDING_DAMAGED,
+               "the progress of a pending snapshot of the log %.*s is damaged", (int)log->name.size,
+               log->name.data);
+    kedge_background_failed(log->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &error);
+    return (kedge_fold_piece){.number = -1};
 }
 
 static void write_progress(const kedge_fold_piece *piece, kedge_buffer *progress)
@@ -67,14 +72,11 @@ static kedge_status make_piece(const kedge_log *log, const kedge_log_place *at,
                                kedge_buffer *progress, bool *complete, kedge_error *error)
 {
     bool of_project = false;
-    kedge_fold_piece piece = {.number = -1};
     kedge_status status = look_at_kind(log, &of_project, error);
-    if (status == KEDGE_OK) status = read_progress(progress, &piece, error);
-    if (status == KEDGE_OK) {
-        status = of_project
-                     ? make_of_project(log, at->number, &piece, error)
-                     : kedge_effects_fold(log, at, KEDGE_EFFECTS_PIECE_ENTRIES, &piece, error);
-    }
+    if (status != KEDGE_OK) return status;
+    kedge_fold_piece piece = read_progress(log, progress);
+    status = of_project ? make_of_project(log, at->number, &piece, error)
+                        : kedge_effects_fold(log, at, KEDGE_EFFECTS_PIECE_ENTRIES, &piece, error);
     if (status != KEDGE_OK) return status;
     *complete = piece.number == at->number;
     kedge_buffer_clear(progress);

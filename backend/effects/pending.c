@@ -2,6 +2,7 @@
 #include "backend/effects/pending.h"
 
 #include "backend/log/layout.h"
+#include "backend/log/segments.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -128,7 +129,7 @@ static kedge_status decode(const kedge_log *log, const kedge_record *record,
                                    owner->bytes.size < sizeof pending->owner)) &&
                 (progress == NULL || progress->type == KEDGE_ATTRIBUTE_BINARY);
     if (!fine)
-        return kedge_fail(error, KEDGE_CORRUPT, "snapshot-pending-corrupt",
+        return kedge_fail(error, KEDGE_CORRUPT, KEDGE_PENDING_DAMAGED,
                           "a pending snapshot of the log %.*s is damaged", (int)log->name.size,
                           log->name.data);
     if (owner != NULL) {
@@ -139,20 +140,66 @@ static kedge_status decode(const kedge_log *log, const kedge_record *record,
     return kedge_buffer_status(&pending->progress, error);
 }
 
-kedge_status kedge_pending_snapshot_first(const kedge_log *log, bool consistent,
-                                          kedge_pending_snapshot *pending, kedge_error *error)
+/* The set is empty when there is none. */
+static kedge_status query_first(const kedge_log *log, bool consistent, kedge_record_set *set,
+                                kedge_error *error)
 {
     const kedge_records *records = log->project->records;
     kedge_log_key partition = kedge_log_key_pending(log);
-    kedge_record_set set = {0};
     const kedge_records_query query = {
         .partition = kedge_log_key_bytes(&partition), .limit = 1, .consistent = consistent};
-    kedge_status status = records->vtable->query(records->self, &query, &set, error);
+    return records->vtable->query(records->self, &query, set, error);
+}
+
+kedge_status kedge_pending_snapshot_first(const kedge_log *log, bool consistent,
+                                          kedge_pending_snapshot *pending, kedge_error *error)
+{
+    kedge_record_set set = {0};
+    kedge_status status = query_first(log, consistent, &set, error);
     if (status != KEDGE_OK) return status;
     status = set.count == 0 ? kedge_fail(error, KEDGE_NOT_FOUND, "snapshot-not-pending",
                                          "no snapshot of the log %.*s is pending",
                                          (int)log->name.size, log->name.data)
                             : decode(log, &set.records[0], pending, error);
     kedge_record_set_free(&set);
+    return status;
+}
+
+/* The number of the entry that the key names. KEDGE_NOT_FOUND: it names none. */
+static kedge_status find_entry(const kedge_log *log, const kedge_record *record,
+                               kedge_log_place *at, kedge_error *error)
+{
+    kedge_error failure = {0};
+    kedge_log_segment segment;
+    if (!read_key(record->key.sort, at)) return KEDGE_NOT_FOUND;
+    kedge_status status = kedge_log_segment_get(log, at->segment, &segment, &failure);
+    if (status == KEDGE_OK) at->number = segment.first + at->num;
+    if (status == KEDGE_CORRUPT) status = KEDGE_NOT_FOUND; /* nobody finds it */
+    if (status != KEDGE_OK && status != KEDGE_NOT_FOUND && error != NULL) *error = failure;
+    return status;
+}
+
+static kedge_status put_anew(const kedge_log *log, const kedge_record *record, kedge_error *error)
+{
+    kedge_log_place at;
+    const kedge_records *records = log->project->records;
+    const kedge_record_write removal = {.kind = KEDGE_WRITE_DELETE, .record = {.key = record->key}};
+    kedge_status found = find_entry(log, record, &at, error);
+    if (found != KEDGE_OK && found != KEDGE_NOT_FOUND) return found;
+    kedge_status status = records->vtable->write(records->self, &removal, error);
+    if (status != KEDGE_OK || found == KEDGE_NOT_FOUND) return status;
+    return kedge_pending_snapshot_put(log, &at, error);
+}
+
+kedge_status kedge_pending_snapshot_mend(const kedge_log *log, kedge_error *error)
+{
+    kedge_record_set set = {0};
+    kedge_pending_snapshot pending = {.progress = kedge_buffer_make(log->project->allocator)};
+    kedge_status status = query_first(log, true, &set, error);
+    if (status == KEDGE_OK && set.count > 0 &&
+        decode(log, &set.records[0], &pending, NULL) == KEDGE_CORRUPT)
+        status = put_anew(log, &set.records[0], error);
+    kedge_record_set_free(&set);
+    kedge_buffer_free(&pending.progress);
     return status;
 }

@@ -13,6 +13,7 @@
 
 #define KEDGE_PENDING_OWNER_HEX          33
 #define KEDGE_PENDING_PROGRESS_BYTES_MAX 262144
+#define KEDGE_PENDING_DAMAGED            "snapshot-pending-corrupt" /* the code of its damage */
 
 typedef struct kedge_pending_snapshot {
     kedge_log_place at;
@@ -25,9 +26,13 @@ typedef struct kedge_pending_snapshot {
 /* Puts the item of an entry, unless it is there. */
 kedge_status kedge_pending_snapshot_put(const kedge_log *log, const kedge_log_place *at,
                                         kedge_error *error);
-/* The first item of the log. KEDGE_NOT_FOUND: there is none. */
+/* The first item of the log. KEDGE_NOT_FOUND: there is none. KEDGE_CORRUPT KEDGE_PENDING_DAMAGED.
+ */
 kedge_status kedge_pending_snapshot_first(const kedge_log *log, bool consistent,
                                           kedge_pending_snapshot *pending, kedge_error *error);
+/* Puts the first item of the log anew if it is damaged: its key names the entry. It goes if there
+ * is no such entry. */
+kedge_status kedge_pending_snapshot_mend(const kedge_log *log, kedge_error *error);
 /* Writes the item if its record still has this revision, and increments the revision.
  * KEDGE_CONFLICT: it was changed or removed. */
 kedge_status kedge_pending_snapshot_save(const kedge_log *log, kedge_pending_snapshot *pending,

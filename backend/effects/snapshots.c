@@ -1,6 +1,7 @@
 /* Requests of snapshots, and the worker that makes them. */
 #include "backend/effects/snapshots.h"
 
+#include "backend/base/background.h"
 #include "backend/ports/deadline.h"
 #include "common/error.h"
 #include "common/json.h"
@@ -91,7 +92,8 @@ static bool is_late(const work_on_log *work)
 static kedge_status find_first(work_on_log *work, bool consistent, kedge_error *error)
 {
     kedge_status status = KEDGE_NOT_FOUND;
-    if (!consistent) status = kedge_pending_snapshot_first(&work->log, false, &work->pending, NULL);
+    if (!consistent)
+        status = kedge_pending_snapshot_first(&work->log, false, &work->pending, error);
     if (status == KEDGE_NOT_FOUND)
         status = kedge_pending_snapshot_first(&work->log, true, &work->pending, error);
     return status;
@@ -106,6 +108,14 @@ static bool is_busy(const work_on_log *work)
     return work->pending.owner[0] != '\0' && age_ms <= max_ms && age_ms >= -max_ms;
 }
 
+/* A damaged item would hold up all behind it for ever. */
+static kedge_status mend_first(work_on_log *work, const kedge_error *damage, kedge_error *error)
+{
+    kedge_background_failed(&work->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, damage);
+    kedge_status status = kedge_pending_snapshot_mend(&work->log, error);
+    return status == KEDGE_OK ? KEDGE_CONFLICT : status; /* it is read again */
+}
+
 /* The conditional write that makes the first item ours. `taken` is false without a failure: none is
  * pending, or somebody is at it. */
 static kedge_status take_first(work_on_log *work, bool *busy, kedge_error *error)
@@ -113,8 +123,14 @@ static kedge_status take_first(work_on_log *work, bool *busy, kedge_error *error
     kedge_status status = KEDGE_CONFLICT;
     work->taken = false;
     for (int tries = 0; tries < KEDGE_SNAPSHOT_TRIES_MAX && status == KEDGE_CONFLICT; tries++) {
-        status = find_first(work, tries > 0, error);
+        kedge_error failure = {0};
+        status = find_first(work, tries > 0, &failure);
         work->done = status == KEDGE_NOT_FOUND;
+        if (status == KEDGE_CORRUPT && strcmp(failure.code, KEDGE_PENDING_DAMAGED) == 0) {
+            status = mend_first(work, &failure, error);
+            continue;
+        }
+        if (status != KEDGE_OK && error != NULL) *error = failure;
         if (status != KEDGE_OK) break;
         *busy = is_busy(work);
         if (*busy) return KEDGE_OK;

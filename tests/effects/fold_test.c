@@ -4,6 +4,7 @@
 
 #include "backend/effects/fold.h"
 #include "backend/effects/fold_base.h"
+#include "backend/effects/make.h"
 #include "backend/log/body.h"
 #include "backend/log/snapshot.h"
 #include "backend/ports/deadline.h"
@@ -351,6 +352,27 @@ static void test_a_damaged_snapshot_that_no_entry_has_yet_is_made_again(void **s
     model_free(&beside);
 }
 
+static void test_a_progress_that_is_damaged_is_begun_anew(void **state)
+{
+    static const char *const damaged[] = {"{", "?", "{}", "{\"number\":5}", "{\"id\":\"", "[1"};
+    model beside = model_new(*state);
+    const kedge_log *log = journal_new(*state);
+    write_calls(log, &beside);
+    for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
+        kedge_log_place at = ask(log);
+        kedge_buffer progress = kedge_buffer_make(&kedge_allocator_default);
+        kedge_error error = {0};
+        bool complete = false;
+        kedge_buffer_append_text(&progress, damaged[i]);
+        if (kedge_effects_make(NULL, log, &at, &progress, &complete, &error) != KEDGE_OK)
+            fail_msg("%s: %s: %s", damaged[i], error.code, error.message);
+        assert_true(complete);
+        compare(log, &at, &beside);
+        kedge_buffer_free(&progress);
+    }
+    model_free(&beside);
+}
+
 static void test_a_truncation_removes_the_snapshots_in_front_of_it(void **state)
 {
     model beside = model_new(*state);
@@ -473,6 +495,7 @@ int main(void)
         OVER_MEMORY(test_a_damaged_snapshot_does_not_keep_the_next_one_from_being_made),
         OVER_MEMORY(test_a_piece_whose_time_is_over_ends_where_it_is),
         OVER_MEMORY(test_a_damaged_snapshot_that_no_entry_has_yet_is_made_again),
+        OVER_MEMORY(test_a_progress_that_is_damaged_is_begun_anew),
         OVER_BOTH(test_a_truncation_removes_the_snapshots_in_front_of_it),
         OVER_BOTH(test_a_maker_that_a_truncation_overtakes_leaves_no_entry_out),
         OVER_MEMORY(test_a_truncation_removes_old_parts_of_what_was_never_completed),

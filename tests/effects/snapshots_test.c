@@ -239,6 +239,47 @@ static void test_a_worker_whose_time_ends_hands_over_what_it_has(void **state)
     end();
 }
 
+/* ---- damage ---- */
+
+/* Each of its attributes in turn is of another type, and then its key is none. */
+static void test_an_item_that_is_damaged_is_put_anew_and_made(void **state)
+{
+    static const char *const names[] = {"number", "revision", "since", "owner", "progress", NULL};
+    begin(*state);
+    const kedge_log *log = journal_new(here);
+    const kedge_records *records = &here->store_records;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        kedge_snapshot_outcome outcome;
+        kedge_error error = {0};
+        kedge_log_place at = ask(log);
+        request(log, &at);
+        kedge_log_key partition = kedge_log_key_pending(log);
+        kedge_log_key num = kedge_log_key_num(at.num), sort = kedge_log_key_num(at.segment);
+        memcpy(sort.text + sort.size, num.text, num.size + 1);
+        sort.size += num.size;
+        bool wrong_key = names[i] == NULL;
+        const bool is_text = !wrong_key && strcmp(names[i], "owner") != 0;
+        const kedge_attribute attributes[] = {
+            {wrong_key ? "n" : names[i], is_text ? KEDGE_ATTRIBUTE_TEXT : KEDGE_ATTRIBUTE_NUMBER,
+             is_text ? KEDGE_BYTES("?") : (kedge_bytes){NULL, 0}, 7},
+            {i == 0 ? "n" : "number", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, at.number},
+            {i == 1 ? "m" : "revision", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, 1}};
+        const kedge_record_write write = {
+            .kind = KEDGE_WRITE_PUT,
+            .record = {{kedge_log_key_bytes(&partition),
+                        wrong_key ? KEDGE_BYTES("0") : kedge_log_key_bytes(&sort)},
+                       attributes,
+                       3}};
+        assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
+        kedge_status status = work_until(log, later(1000), &outcome, &error);
+        if (status != KEDGE_OK) fail_msg("%s: %s", error.code, error.message);
+        assert_int_equal(outcome, KEDGE_SNAPSHOT_DONE);
+        assert_false(is_pending(log));
+        assert_snapshot(log, &at);
+    }
+    end();
+}
+
 static void test_a_message_without_a_pending_snapshot_is_done_with(void **state)
 {
     begin(*state);
@@ -326,6 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         OVER_BOTH(test_snapshots_are_made_in_the_order_of_their_entries),
         OVER_BOTH(test_a_request_that_is_repeated_makes_one_snapshot),
+        OVER_BOTH(test_an_item_that_is_damaged_is_put_anew_and_made),
         OVER_BOTH(test_a_younger_worker_waits_and_an_older_one_is_taken_over),
         OVER_BOTH(test_a_worker_whose_time_ends_hands_over_what_it_has),
         OVER_BOTH(test_a_message_without_a_pending_snapshot_is_done_with),
