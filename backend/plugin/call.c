@@ -1,8 +1,10 @@
-/* One mutation on one mutator process: the server asks it to run, answers its reads from
- * the real transaction, and puts its changes there, where each is checked as if a mutator
- * here had made it. */
+/* One mutation on one mutator process: the server asks it to run, answers its reads from the real
+ * transaction, and keeps its changes until it has sent them all. Then it puts them there, where
+ * each is checked as if a mutator here had made it. So a process that ends before leaves nothing
+ * behind, and another one may run the mutation. */
 #include "backend/plugin/call.h"
 
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <kedge/limits.h>
@@ -78,34 +80,64 @@ static bool copy_name(kedge_bytes from, char out[KEDGE_LIMIT_NAME_BYTES + 1])
     return true;
 }
 
+typedef struct change {
+    char collection[KEDGE_LIMIT_NAME_BYTES + 1]; /* "", with an empty id: the project record */
+    kedge_bytes id;
+    bool deleted;
+    kedge_bytes value;
+} change;
+
+static bool read_change(kedge_frame_reader *payload, change *out)
+{
+    kedge_bytes name = kedge_frame_take_bytes(payload);
+    out->id = kedge_frame_take_bytes(payload);
+    out->deleted = kedge_frame_take_integer(payload) != 0;
+    out->value = kedge_frame_take_bytes(payload);
+    return !payload->failed && copy_name(name, out->collection);
+}
+
+/* A child's transaction has fewer and smaller changes than would fill this. */
+static kedge_talk keep_change(kedge_process *process, const kedge_frame_reader *payload)
+{
+    change read;
+    kedge_frame_reader reader = *payload;
+    if (!read_change(&reader, &read) || reader.rest.size > 0 ||
+        process->changes.size + payload->rest.size > KEDGE_PLUGIN_CHANGES_BYTES_MAX)
+        return KEDGE_TALK_GARBAGE;
+    kedge_buffer_append_bytes(&process->changes, payload->rest);
+    return process->changes.no_memory ? KEDGE_TALK_NO_MEMORY : KEDGE_TALK_OK;
+}
+
 /* The child's transaction has checked all this already, so that a change that the real one refuses
  * cannot come from it. */
-static bool take_change(kedge_plugin_call *call, kedge_frame_reader *payload, kedge_status *status,
-                        kedge_error *error)
+static kedge_status put_change(const kedge_plugin_call *call, const change *put, kedge_error *error)
 {
-    char collection[KEDGE_LIMIT_NAME_BYTES + 1];
-    kedge_bytes name = kedge_frame_take_bytes(payload);
-    kedge_bytes id = kedge_frame_take_bytes(payload);
-    bool deleted = kedge_frame_take_integer(payload) != 0;
-    kedge_bytes value = kedge_frame_take_bytes(payload);
-    if (!kedge_frame_is_complete(payload) || !copy_name(name, collection)) return false;
-    call->changed = true;
-    if (*status != KEDGE_OK) return true;
-    if (name.size == 0 && id.size == 0 && !deleted) {
-        *status = kedge_tx_put_project(call->tx, value.data, value.size, error);
-    } else if (deleted) {
-        *status = kedge_tx_delete(call->tx, collection, id.data, id.size, error);
-    } else {
-        *status =
-            kedge_tx_put(call->tx, collection, id.data, id.size, value.data, value.size, error);
+    kedge_bytes id = put->id, value = put->value;
+    if (put->collection[0] == '\0' && id.size == 0 && !put->deleted)
+        return kedge_tx_put_project(call->tx, value.data, value.size, error);
+    if (put->deleted) return kedge_tx_delete(call->tx, put->collection, id.data, id.size, error);
+    return kedge_tx_put(call->tx, put->collection, id.data, id.size, value.data, value.size, error);
+}
+
+static kedge_status put_changes(const kedge_plugin_call *call, const kedge_process *process,
+                                kedge_error *error)
+{
+    kedge_frame_reader changes = {.rest = kedge_buffer_bytes(&process->changes)};
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && changes.rest.size > 0) {
+        change put;
+        bool read = read_change(&changes, &put);
+        KEDGE_ASSERT(read);
+        (void)read;
+        status = put_change(call, &put, error);
     }
-    return true;
+    return status;
 }
 
 /* ---- the end ---- */
 
-static kedge_talk take_end(kedge_plugin_call *call, kedge_frame_reader *payload,
-                           kedge_status *status, kedge_error *error)
+static kedge_talk take_end(const kedge_plugin_call *call, const kedge_process *process,
+                           kedge_frame_reader *payload, kedge_status *status, kedge_error *error)
 {
     char code[KEDGE_LIMIT_REJECTION_CODE_BYTES + 1];
     char message[KEDGE_LIMIT_REJECTION_MESSAGE_BYTES + 1];
@@ -120,7 +152,7 @@ static kedge_talk take_end(kedge_plugin_call *call, kedge_frame_reader *payload,
     if (ended == KEDGE_NO_MEMORY) return KEDGE_TALK_DEAD;
     if (ended != KEDGE_REJECTED) {
         /* Anything else that failed was a read, and the transaction remembers it. */
-        if (*status == KEDGE_OK) *status = ended;
+        *status = ended == KEDGE_OK ? put_changes(call, process, error) : ended;
         return KEDGE_TALK_OK;
     }
     memcpy(code, code_bytes.data, code_bytes.size);
@@ -138,6 +170,7 @@ kedge_talk kedge_plugin_call_run(kedge_plugin_call *call, kedge_process *process
         process, call->environment, call->options->cpu_ms_max, call->options->wall_ms_max);
     process->mutations++;
     *status = KEDGE_OK;
+    kedge_buffer_clear(&process->changes);
     ask_to_run(call, process);
     kedge_talk talk = kedge_process_send(process, &watch);
     while (talk == KEDGE_TALK_OK) {
@@ -150,9 +183,9 @@ kedge_talk kedge_plugin_call_run(kedge_plugin_call *call, kedge_process *process
         if (type == KEDGE_FRAME_GET || type == KEDGE_FRAME_NEXT) {
             talk = serve_read(call, process, &watch, type, &payload);
         } else if (type == KEDGE_FRAME_CHANGE) {
-            if (!take_change(call, &payload, status, error)) talk = KEDGE_TALK_GARBAGE;
+            talk = keep_change(process, &payload);
         } else if (type == KEDGE_FRAME_DONE) {
-            return take_end(call, &payload, status, error);
+            return take_end(call, process, &payload, status, error);
         } else {
             talk = KEDGE_TALK_GARBAGE;
         }

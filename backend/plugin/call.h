@@ -11,11 +11,10 @@ typedef struct kedge_plugin_call {
     kedge_bytes args;
     const kedge_environment *environment;
     const kedge_plugin_options *options;
-    bool changed; /* out: a change has reached the transaction */
 } kedge_plugin_call;
 
 /* KEDGE_TALK_OK: the process is fit for another one, and `status` and `error` are what the mutator
- * must return. Otherwise the process must be ended. */
+ * must return. Otherwise the process must be ended, and the transaction is as before. */
 kedge_talk kedge_plugin_call_run(kedge_plugin_call *call, kedge_process *process,
                                  kedge_status *status, kedge_error *error);
 

@@ -221,6 +221,7 @@ static process_slot *acquire(kedge_plugin *plugin, kedge_error *error)
 static void bring_back(kedge_plugin *plugin, process_slot *slot, bool fit)
 {
     if (!fit) kedge_process_end(&slot->process);
+    kedge_buffer_free(&slot->process.changes);
     pthread_mutex_lock(&plugin->mutex);
     slot->state = fit ? SLOT_IDLE : SLOT_EMPTY;
     pthread_cond_broadcast(&plugin->changed);
@@ -274,7 +275,7 @@ static kedge_status call_proxy(kedge_tx *tx, const char *args, size_t args_size,
         if (talk == KEDGE_TALK_OK) return status;
         ended += !harmed;
         bool others_may_be_guilty = talk == KEDGE_TALK_DEAD || talk == KEDGE_TALK_GARBAGE;
-        if (call.changed || ended == KEDGE_PLUGIN_TRIES || !others_may_be_guilty)
+        if (ended == KEDGE_PLUGIN_TRIES || !others_may_be_guilty)
             return ended_badly(&call, talk, error);
     }
 }

@@ -19,12 +19,13 @@
 
 #include <kedge/mutator.h>
 
-#define KEDGE_PLUGIN_CHILDREN_MAX     64
-#define KEDGE_PLUGIN_LOAD_MS_MAX      10000      /* for a child to load the library and say hello */
-#define KEDGE_PLUGIN_MEMORY_BYTES_MAX 1073741824 /* address space of a child: 1 GiB */
-#define KEDGE_PLUGIN_FILES_MAX        64         /* that a child may have open */
-#define KEDGE_PLUGIN_TRIES            3          /* children that a mutation may end */
-#define KEDGE_PLUGIN_LOOK_MS          100        /* between two looks at the thread's deadline */
+#define KEDGE_PLUGIN_CHILDREN_MAX      64
+#define KEDGE_PLUGIN_LOAD_MS_MAX       10000 /* for a child to load the library and say hello */
+#define KEDGE_PLUGIN_MEMORY_BYTES_MAX  1073741824 /* address space of a child: 1 GiB */
+#define KEDGE_PLUGIN_FILES_MAX         64         /* that a child may have open */
+#define KEDGE_PLUGIN_TRIES             3          /* children that a mutation may end */
+#define KEDGE_PLUGIN_LOOK_MS           100        /* between two looks at the thread's deadline */
+#define KEDGE_PLUGIN_CHANGES_BYTES_MAX 134217728  /* of a mutation, as they are sent: 128 MiB */
 
 typedef struct kedge_plugin_options {
     int64_t cpu_ms_max;  /* per mutation */

@@ -28,7 +28,7 @@ void kedge_process_init(kedge_process *process, const kedge_allocator *allocator
 {
     *process = (kedge_process){.socket_fd = -1};
     process->sent = process->received = kedge_buffer_make(allocator);
-    process->id = process->value = kedge_buffer_make(allocator);
+    process->id = process->value = process->changes = kedge_buffer_make(allocator);
 }
 
 void kedge_process_free(kedge_process *process)
@@ -37,6 +37,7 @@ void kedge_process_free(kedge_process *process)
     kedge_buffer_free(&process->received);
     kedge_buffer_free(&process->id);
     kedge_buffer_free(&process->value);
+    kedge_buffer_free(&process->changes);
 }
 
 /* ---- life ---- */

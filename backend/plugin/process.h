@@ -17,6 +17,7 @@ typedef struct kedge_process {
     kedge_buffer received;
     kedge_buffer id;
     kedge_buffer value;
+    kedge_buffer changes; /* of the mutation that it runs */
 } kedge_process;
 
 /* What one conversation may cost. */

@@ -232,16 +232,35 @@ static kedge_status start_thread(kedge_tx *tx, const char *args, size_t args_siz
     return kedge_tx_put(tx, "c", "thread", 6, ran ? "true" : "false", ran ? 4 : 5, error);
 }
 
-/* What kills it from outside: as often as there are files to remove, named by the args and a digit.
- */
+/* The change of c/half, as its process sends it behind the mutator's end. */
+static void send_half(unsigned char turn)
+{
+    char frame[5 + 37] = {37, 0, 0, 0, 7};
+    char *at = frame + 5;
+    *at = (char)turn, at += 8;
+    *at = 1, at += 4;
+    *at++ = 'c';
+    *at = 4, at += 4;
+    memcpy(at, "half", 4), at += 4 + 8;
+    *at = 4, at += 4;
+    memcpy(at, "true", 4);
+    if (write(3, frame, sizeof frame) < 0) _exit(1);
+}
+
+/* What kills it from outside, while it sends what it has changed: as often as there are files to
+ * remove, named by the args and a digit. Only this mutator has run in the process. */
 static kedge_status is_killed(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                               kedge_error *error)
 {
     (void)userdata;
+    static unsigned char turn;
     char path[512];
+    turn++;
     for (int i = 1; i <= 3; i++) {
         snprintf(path, sizeof path, "%.*s%d", (int)args_size - 2, args + 1, i);
-        if (unlink(path) == 0) kill(getpid(), SIGKILL);
+        if (unlink(path) != 0) continue;
+        send_half(turn);
+        kill(getpid(), SIGKILL);
     }
     return kedge_tx_put(tx, "c", "alive", 5, "true", 4, error);
 }

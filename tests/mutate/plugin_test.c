@@ -236,6 +236,7 @@ static void test_a_mutation_whose_new_process_is_killed_is_run_by_another(void *
     open_plugin(&fixture, 1, 10000, 60000);
     assert_int_equal(run_killed(&fixture, 1), KEDGE_OK);
     assert_string_equal(item(&fixture, "c", "alive"), "true");
+    assert_null(item(&fixture, "c", "half"));
     /* This one has run a mutation, so that it does not count. */
     assert_int_equal(run_killed(&fixture, 3), KEDGE_OK);
     assert_string_equal(fixture.failed, "");
@@ -243,6 +244,7 @@ static void test_a_mutation_whose_new_process_is_killed_is_run_by_another(void *
     open_plugin(&fixture, 1, 10000, 60000);
     assert_int_equal(run_killed(&fixture, 3), KEDGE_REJECTED);
     assert_string_equal(fixture.tx.error.code, "mutator-crashed");
+    assert_int_equal(kedge_overlay_count(fixture.tx.overlay), 0);
     close_plugin(&fixture);
 }
 
