@@ -2,12 +2,16 @@
  *
  * The cookie is known or lost as that of a versioned project is. A response goes on from it, up to
  * an entry that has a snapshot, whose hash it then tells, or up to a bound. A client that has
- * nothing, or that is far behind the last snapshot, gets the name of the snapshot instead. */
+ * nothing, or that is far behind the last snapshot, gets the name of the snapshot instead. The
+ * entries are the truth: a snapshot that is damaged is passed over. */
 #include "backend/api/call.h"
+#include "backend/base/background.h"
+#include "backend/log/layout.h"
 #include "backend/logged/entry.h"
 #include "backend/logged/snapshots.h"
 #include "backend/versioned/versions/versions.h"
 #include "common/assert.h"
+#include "common/error.h"
 #include "wire/pull.h"
 
 #include <string.h>
@@ -126,6 +130,28 @@ static kedge_status read_entries(log_pull *pull, bool *gap)
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
+/* ---- damage ---- */
+
+/* Whether the failure is damage of a snapshot, which is told then, and not of the entries. */
+static bool passes_over(const log_pull *pull, kedge_status status)
+{
+    const kedge_api_call *call = pull->call;
+    if (status != KEDGE_CORRUPT || strcmp(call->error.code, KEDGE_LOG_CORRUPT) == 0) return false;
+    kedge_background_failed(&call->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &call->error);
+    return true;
+}
+
+/* The hash of the state at the version that was reached, if it has a snapshot. */
+static kedge_status find_hash(log_pull *pull, kedge_wire_replay *out)
+{
+    kedge_api_call *call = pull->call;
+    if (pull->snapshot[0] == '\0') return KEDGE_OK;
+    kedge_status status =
+        kedge_logged_snapshot_hash(&call->project, pull->snapshot, out->hash, &call->error);
+    out->hashed = status == KEDGE_OK;
+    return passes_over(pull, status) ? KEDGE_OK : status;
+}
+
 /* ---- the client ---- */
 
 /* The native client's own state; one of another group or user is not known. */
@@ -225,11 +251,7 @@ static kedge_status respond_entries(log_pull *pull)
     KEDGE_ASSERT(pull->reached != NULL || pull->from == pull->head->number);
     status = load_own(pull, at, &response);
     if (status == KEDGE_OK) status = fill_entries(pull, &response.log);
-    response.log.hashed = pull->snapshot[0] != '\0';
-    if (status == KEDGE_OK && response.log.hashed) {
-        status = kedge_logged_snapshot_hash(&call->project, pull->snapshot, response.log.hash,
-                                            &call->error);
-    }
+    if (status == KEDGE_OK) status = find_hash(pull, &response.log);
     if (status == KEDGE_OK) write_response(pull, &response);
     kedge_wire_outcomes_free(&response.outcomes);
     kedge_version_release(at);
@@ -282,9 +304,15 @@ static kedge_status respond(log_pull *pull)
     bool gap = false;
     kedge_status status = find_lost(pull);
     bool news = status == KEDGE_OK && pull->from < pull->head->number;
+    int64_t from = pull->from;
     if (news)
         status = kedge_logged_last_snapshot(&call->project, &pull->last_snapshot, &call->error);
-    if (status == KEDGE_OK && wants_snapshot(pull, false)) return respond_snapshot(pull);
+    if (status == KEDGE_OK && wants_snapshot(pull, false)) {
+        status = respond_snapshot(pull);
+        if (!passes_over(pull, status)) return status;
+        pull->from = from;
+        status = KEDGE_OK;
+    }
     if (status == KEDGE_OK && news) status = read_entries(pull, &gap);
     if (status == KEDGE_OK && gap && wants_snapshot(pull, true)) return respond_snapshot(pull);
     if (status == KEDGE_OK && gap) {

@@ -420,6 +420,62 @@ static void test_a_pull_ends_at_a_snapshot_and_tells_its_hash(void **state)
     api_world_free(world);
 }
 
+/* The blobs of the project with this prefix, of which there must be one. */
+static void lose_blobs(api_world *world, const char *prefix, bool damages)
+{
+    kedge_blob_list list = {0};
+    const kedge_blobs *blobs = &world->blobs;
+    assert_int_equal(blobs->vtable->list(
+                         blobs->self, kedge_bytes_of(api_format("acme/projects/sheet/%s", prefix)),
+                         (kedge_bytes){NULL, 0}, 10, &list, NULL),
+                     KEDGE_OK);
+    assert_true(list.count > 0);
+    for (size_t i = 0; i < list.count; i++) {
+        kedge_bytes key = kedge_bytes_of(list.blobs[i].key);
+        assert_int_equal(blobs->vtable->remove(blobs->self, key, NULL), KEDGE_OK);
+        if (damages)
+            assert_int_equal(blobs->vtable->put_if_absent(blobs->self, key, KEDGE_BYTES("?"), NULL),
+                             KEDGE_OK);
+    }
+    kedge_blob_list_free(&list);
+    api_world_restart(world);
+}
+
+/* The entries are the truth: they come without the snapshot, and without its hash. */
+static void test_a_snapshot_that_is_damaged_keeps_nobody_from_the_entries(void **state)
+{
+    (void)state;
+    for (int damages = 0; damages <= 1; damages++) {
+        api_world *world = new_world();
+        push_put(world, "c1", 1, "a", "1");
+        pull(world, "c1", "null");
+        const char *cookie = api_cookie(world);
+        push_put(world, "c1", 2, "a", "2");
+        make_snapshot(world, 2);
+        push_put(world, "c1", 3, "a", "3");
+        lose_blobs(world, "versions/", damages == 1);
+        pull(world, "c1", cookie);
+        assert_response_is(world, 200, "");
+        assert_int_equal(api_number(world, "kedge.version"), 2);
+        assert_null(api_at(world, "kedge.log.hash"));
+        assert_int_equal(world->background_failures[KEDGE_BACKGROUND_LOG_SNAPSHOTS], 1);
+        pull(world, "c1", api_cookie(world));
+        assert_int_equal(api_number(world, "kedge.version"), 3);
+        pull(world, "c2", "null");
+        assert_response_is(world, 200, "");
+        assert_true(cJSON_IsNull(api_at(world, "kedge.snapshot")));
+        assert_int_equal(api_number(world, "kedge.from"), 0);
+        assert_int_equal(api_number(world, "kedge.version"), 2);
+        assert_int_equal(api_count(world, "kedge.log.entries"), 2);
+        pull(world, "c2", api_cookie(world));
+        assert_int_equal(api_number(world, "kedge.version"), 3);
+        make_snapshot(world, 3);
+        pull(world, "c3", "null");
+        assert_int_equal(api_number(world, "kedge.snapshot.version"), 3);
+        api_world_free(world);
+    }
+}
+
 static void test_a_response_is_bounded(void **state)
 {
     static char args[200001];
@@ -488,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_a_mutation_is_found_by_its_client_and_id),
         cmocka_unit_test(test_a_first_pull_starts_from_the_snapshot),
         cmocka_unit_test(test_a_pull_ends_at_a_snapshot_and_tells_its_hash),
+        cmocka_unit_test(test_a_snapshot_that_is_damaged_keeps_nobody_from_the_entries),
         cmocka_unit_test(test_a_response_is_bounded),
         cmocka_unit_test(test_only_an_admin_makes_a_snapshot_and_only_of_a_log),
     };
