@@ -3,9 +3,13 @@
  * After the n-th failure in a row the next attempt comes at a random moment within
  * BACKOFF_MIN * 2^(n-1), at most BACKOFF_MAX (full jitter), and not before what Retry-After asks.
  *
- * A wake (a local write, a poke, ONLINE, SYNC) lets it come at once. When the server keeps failing,
- * not every wake may cause an attempt: after one wake, no other wake counts until an attempt was
- * made on schedule. So there are at most two attempts in a backoff period, however many wakes. */
+ * A wake lets it come at once: a local write or a poke; for the pull also the end of a push. When
+ * the server keeps failing, not every wake may cause an attempt: after one wake, no other wake
+ * counts until an attempt was made on schedule. So there are at most two attempts in a backoff
+ * period, however many wakes.
+ *
+ * An ask (SYNC, ONLINE, a new token) lets it come at once, too, whatever wakes there were. Each
+ * channel makes at most one attempt in KEDGE_CORE_ASK_MS because of asks. */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -72,7 +76,7 @@ void kedge_channel_cancel(kedge_core *core, kedge_core_channel *channel)
     channel->at_ms = kedge_core_after(core, KEDGE_CORE_BACKOFF_FLOOR_MS);
 }
 
-/* A sync of the app starts as early as it may. */
+/* What was asked for starts as early as it may. */
 static void hurry(const kedge_core *core, kedge_core_channel *channel)
 {
     int64_t moment = core->now_ms;
@@ -105,8 +109,8 @@ void kedge_channel_fail(kedge_core *core, kedge_core_channel *channel, int64_t r
     if (channel->at_ms == KEDGE_CORE_AT_ONCE) {
         channel->at_ms = kedge_core_after(core, delay);
     } else {
-        channel->at_ms +=
-            delay; /* so that clients with the same Retry-After do not all come at once */
+        /* So that clients with the same Retry-After do not all come at once. */
+        channel->at_ms += delay;
     }
     if (channel->asked) hurry(core, channel);
     KEDGE_ASSERT(channel->at_ms >= channel->floor_ms);

@@ -1,7 +1,8 @@
 /* Shared by the files of the core, and private to sdk/core.
  *
- * Each file calls only files that are listed above it here, and no handler of an event calls
- * another. docs/explanation/client-core.md draws the order. */
+ * Each file calls only files that are listed above it here. core_push.c, core_pull.c, core_stream.c
+ * and core_access.c, which handle events, do not call each other. docs/explanation/client-core.md
+ * draws the order. */
 #ifndef KEDGE_SDK_CORE_CORE_INTERNAL_H
 #define KEDGE_SDK_CORE_CORE_INTERNAL_H
 

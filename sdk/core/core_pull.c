@@ -25,7 +25,8 @@ static void received(kedge_core *core, const kedge_core_event *event)
     core->step = step_after(core, event);
     if (part) {
         kedge_channel_succeed(&core->pull);
-    } else { /* whether it was a success the store will tell */
+    } else {
+        /* Neither a success nor a failure until the store has tried to apply it. */
         kedge_channel_postpone(core, &core->pull, 0);
         core->pull.at_ms = KEDGE_CORE_AT_ONCE;
     }
