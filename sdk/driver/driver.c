@@ -55,9 +55,11 @@ void kedge_driver_free(kedge_driver *driver)
 
 /* ---- the events that wait while another one is carried out, oldest first ---- */
 
-static void tell(kedge_driver *driver, const kedge_core_event *event)
+/* An event that got lost would leave the core waiting for it for ever. Few wait at once: the ends
+ * of what the core has begun, and what the host tells meanwhile. */
+static void add_event(kedge_driver *driver, const kedge_core_event *event)
 {
-    if (driver->event_count == KEDGE_DRIVER_EVENTS_MAX) return;
+    KEDGE_ASSERT(driver->event_count < KEDGE_DRIVER_EVENTS_MAX);
     size_t at = (driver->event_first + driver->event_count) % KEDGE_DRIVER_EVENTS_MAX;
     driver->events[at] = *event;
     driver->event_count++;
@@ -119,7 +121,7 @@ static bool check_slice(kedge_driver *driver)
 static void send(kedge_driver *driver, const kedge_core_action *action)
 {
     kedge_core_event ended;
-    if (!kedge_driver_send(driver, action, &ended)) tell(driver, &ended);
+    if (!kedge_driver_send(driver, action, &ended)) add_event(driver, &ended);
 }
 
 static void work(kedge_driver *driver, const kedge_core_action *action)
@@ -127,7 +129,7 @@ static void work(kedge_driver *driver, const kedge_core_action *action)
     kedge_core_event applied = kedge_driver_work(driver, action);
     driver->position_due = true;
     plan_check(driver);
-    tell(driver, &applied);
+    add_event(driver, &applied);
 }
 
 static void cancel(kedge_driver *driver, kedge_request_kind kind)
@@ -141,7 +143,7 @@ static void open_stream(kedge_driver *driver)
     kedge_core_event event = {.kind = KEDGE_EVENT_STREAM_DOWN};
     if (driver->transport.open_stream(driver->transport.context, "events", driver->token,
                                       &event.stream_down.error) != KEDGE_OK) {
-        tell(driver, &event);
+        add_event(driver, &event);
     }
 }
 
@@ -221,7 +223,7 @@ static void step(kedge_driver *driver, kedge_core_event *event)
 static void run(kedge_driver *driver, const kedge_core_event *event)
 {
     kedge_core_event next;
-    tell(driver, event);
+    add_event(driver, event);
     if (driver->running) return;
     driver->running = true;
     while (next_event(driver, &next))

@@ -8,6 +8,7 @@
  * fetched and held until the store can have all of them. A delta cannot be applied in parts, but
  * its version can be read in pages, so one with too much becomes a snapshot of that version. A page
  * with too much is cut, and the next one starts after the last item that was kept. */
+#include "common/assert.h"
 #include "sdk/driver/driver_internal.h"
 #include "wire/key.h"
 
@@ -155,6 +156,7 @@ kedge_status kedge_driver_bound_page(kedge_wire_page_response *page, kedge_error
     kedge_wire_patch *items = &page->items;
     size_t count = count_within(items);
     if (count == items->count) return KEDGE_OK;
+    KEDGE_ASSERT(count > 0); /* the decoder refuses an item that alone has too much */
     const kedge_wire_patch_operation *last = &items->operations[count - 1];
     kedge_buffer_clear(&page->next_text);
     kedge_wire_key_join(last->collection, last->id, &page->next_text);
