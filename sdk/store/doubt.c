@@ -16,6 +16,7 @@
 kedge_status kedge_doubt_any(kedge_store_db *db, const kedge_cache_meta *cache, bool *any,
                              kedge_error *error)
 {
+    /* `withheld <> 0` lets SQLite use the index pending_withheld. */
     static const char *const sql = "SELECT 1 FROM pending WHERE withheld <> 0 AND withheld > 1"
                                    " AND NOT {covered} LIMIT 1";
     int64_t found;

@@ -152,8 +152,8 @@ static kedge_status repair_work(kedge_store *store, void *context, kedge_error *
     if (status == KEDGE_OK) status = check_registry(store, alone, &rebuild, error);
     if (status != KEDGE_OK) return status;
     status = kedge_prediction_repair(store, rebuild, NULL, error);
-    /* When the cache is newer than the outbox, the mutations that it covers are decided, but their
-     * outcomes are not known. */
+    /* After the repair, which has reset the lmid of a cache that is newer than the outbox: what
+     * such a cache covers is decided, but the outcomes are not known here. */
     if (status == KEDGE_OK) kedge_pull_settle(store);
     /* Written after the rebuild, so that a crash in between repeats it. */
     if (status == KEDGE_OK && rebuild) status = write_registry(store, error);

@@ -1,7 +1,7 @@
-/* The first names of renumbered mutations. A rotation gives pending mutations new ids; what a copy
- * of this folder, or this folder itself, has appended under the first (client, id) of one of them,
- * or with that as its origin, is replayed like any other entry, and its rejection is that of the
- * pending row. */
+/* The origins of renumbered mutations: the first (client, id) of each. A rotation gives pending
+ * mutations new ids. This folder, or a copy of it, may have appended one before, under its first
+ * (client, id) or with that as its origin. Such an entry is replayed like any other, and when it is
+ * rejected, so is the pending row. */
 #include "sdk/store/entries.h"
 
 #include "common/assert.h"

@@ -359,8 +359,9 @@ static kedge_status withhold_all(kedge_outbox_healing *heal, kedge_error *error)
     return status == KEDGE_OK ? kedge_outbox_seal_all(db, error) : status;
 }
 
-/* What tells that the outbox is older than the cache must not go before that is repaired. By as
- * much as the sequences at least: see prediction_repair.c. */
+/* Not while the outbox is older than the cache: its revision shows that to prediction_repair.c,
+ * which comes later. The revision rises by more than the sequences do, as it does when edits are
+ * cancelled: a missing edit has become a kedge.noop, too. */
 static void raise_revision(kedge_outbox_healing *heal)
 {
     kedge_outbox_meta *meta = &heal->meta;

@@ -15,8 +15,8 @@ kedge_status kedge_outbox_forget_rejection(kedge_store_db *db, int64_t sequence,
     return kedge_store_db_change(db, sql, error, "i", sequence);
 }
 
-/* Whether it had another name before this lineage: then another copy of the folder may have it,
- * too. What comes back from a lineage that is lost is KEDGE_WITHHELD_PASSED. */
+/* Whether the row had another (client, id) before this lineage: then another copy of the folder may
+ * have it, too. What comes back from a lineage that is lost is KEDGE_WITHHELD_PASSED. */
 static kedge_status is_shared(kedge_store_db *db, int64_t sequence, bool *shared,
                               kedge_error *error)
 {

@@ -133,9 +133,9 @@ static kedge_status ask_for_tail(kedge_store *store, misfit *at, kedge_error *er
 
 /* The outbox's half: what the cache covers leaves `pending` while the cache still says so, and what
  * may be decided is withheld. And edits that the outbox lacks are counted, once, and their
- * sequences are not given out again: it is durable before the cache is written, so a cache that
- * reflects more was written behind commits that outbox.db has lost since. SQLite reads a damaged
- * WAL up to the damage, and says nothing. */
+ * sequences are not given out again: a commit of the outbox is durable before the cache reflects
+ * it, so a cache that reflects more has seen commits that outbox.db has lost since. SQLite reads a
+ * damaged WAL up to the damage, and says nothing. */
 static kedge_status repair_outbox(kedge_store *store, misfit *at, kedge_error *error)
 {
     kedge_store_db *db = &store->outbox;

@@ -295,9 +295,9 @@ kedge_status kedge_store_query_open(kedge_store *store, kedge_bytes sql, kedge_b
     return status;
 }
 
-/* A row that is not what was written may show before it is checked, too: as a value that is no
- * JSON, where the app's SQL takes it apart. The SQL may say either for reasons of its own, so the
- * rows are looked at. KEDGE_OK when they are sound. */
+/* A damaged row makes a query fail with KEDGE_ROW_DAMAGED, or, before the row is checked, with
+ * "malformed JSON" from a JSON function of the app's SQL. The SQL can fail with either message over
+ * sound rows, too, so all rows are checked. KEDGE_OK when they are sound. */
 static kedge_status look_for_damage(kedge_query *query, kedge_error *error)
 {
     static const char *const sql =

@@ -34,9 +34,9 @@ typedef struct kedge_rebase {
     size_t runs; /* out: how many mutations ran */
 } kedge_rebase;
 
-/* Rebases in memory. The footprints are afterwards those of what is still pending. Of every key
- * whose canonical or predicted value may have changed, and of which one of them can differ from
- * the delta's,
+/* Rebases in memory. The footprints are afterwards those of what is still pending. The keys whose
+ * canonical or predicted value may have changed are those in `delta`, and those written by a
+ * mutation that is covered now or was run again. Of these keys,
  *
  *   bases        gets the canonical value of before, where `base` has one
  *   prediction   gets the predicted value, where a pending mutation has written the key

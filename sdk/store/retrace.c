@@ -202,7 +202,7 @@ static kedge_status one_turn(kedge_store *store, void *context, kedge_error *err
     retrace *work = context;
     kedge_outbox_meta outbox;
     kedge_cache_meta cache;
-    (void)error; /* the turn behind these tells it */
+    (void)error; /* a failure of the files is told by the turn that follows */
     work->more = false;
     work->began_ms = now_ms(store);
     /* All rows are read in one transaction: each of its own would take the locks of the file. */

@@ -492,7 +492,7 @@ kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error);
 void kedge_change_log_tell_all(kedge_store *store);
 void kedge_change_log_end_turn(kedge_store *store);
 
-/* ---- mutate.c, inbox.c ---- */
+/* ---- inbox.c ---- */
 /* Reads name and args of a rejected mutation that the inbox lists. */
 kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer *name,
                               kedge_buffer *args, kedge_error *error);
