@@ -95,15 +95,16 @@ const kedge_wire_outcome *kedge_pull_outcome_of(const kedge_wire_outcomes *outco
     return outcome && same_digest(outcome, row) ? outcome : NULL;
 }
 
-static kedge_status check_row(const kedge_wire_outcomes *outcomes, int64_t lmid,
-                              const kedge_pending *row, bool *rotate, kedge_error *error)
+/* Of a row that the server has decided. */
+static kedge_status check_row(const kedge_wire_outcomes *outcomes, const kedge_pending *row,
+                              bool *rotate, kedge_error *error)
 {
     const kedge_wire_outcome *outcome = find_outcome(outcomes, row->id);
     if (outcome && !same_digest(outcome, row)) {
         *rotate = true;
         return KEDGE_OK;
     }
-    if (outcome || row->id > lmid) return KEDGE_OK;
+    if (outcome) return KEDGE_OK;
     return kedge_fail(error, KEDGE_PROTOCOL, "outcome-missing",
                       "the server has decided mutation %lld and did not say how",
                       (long long)row->id);
@@ -124,7 +125,7 @@ kedge_status kedge_pull_check_outcomes(kedge_store *store, const kedge_pull_stat
         if (status != KEDGE_OK) break;
         if (!kedge_bytes_equal_text(row.client, state->outbox.client)) continue;
         if (row.id > lmid) break;
-        status = check_row(outcomes, lmid, &row, rotate, error);
+        status = check_row(outcomes, &row, rotate, error);
         if (status != KEDGE_OK) break;
     }
     sqlite3_reset(cursor);
