@@ -4,15 +4,12 @@
 #include "common/error.h"
 #include "common/names.h"
 
-#include <stdio.h>
-
 static const kedge_bytes null_args = {"null", 4};
 
 static kedge_status refuse(kedge_error *error, size_t index, const char *why)
 {
-    char text[320];
-    snprintf(text, sizeof text, "mutation %zu of the batch: %s", index, why);
-    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "args-invalid", "%s", text);
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "args-invalid",
+                      "mutation %zu of the batch: %s", index, why);
 }
 
 static kedge_status check_members(kedge_bytes part, size_t index, kedge_error *error)

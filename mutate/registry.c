@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define BUILTIN "kedge." /* what the names of the built-in ones start with */
+
 typedef struct entry {
     kedge_mutator mutator;
     bool client_only;
@@ -30,7 +32,7 @@ static kedge_status check_mutator(const kedge_mutator *mutator, kedge_error *err
     }
     kedge_status status = kedge_check_name("mutator", kedge_bytes_of(mutator->name), error);
     if (status != KEDGE_OK) return status;
-    if (strncmp(mutator->name, "kedge.", strlen("kedge.")) == 0) {
+    if (strncmp(mutator->name, BUILTIN, strlen(BUILTIN)) == 0) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "mutator-invalid",
                           "the mutator name \"%s\" starts with \"kedge.\", which is reserved for "
                           "the built-in ones",
@@ -192,8 +194,6 @@ bool kedge_registry_lacks(const kedge_registry *registry, kedge_bytes name, int6
 }
 
 /* ---- what may be pushed ---- */
-
-#define BUILTIN "kedge."
 
 void kedge_registry_forbid_builtins(kedge_registry *registry)
 {
