@@ -1,10 +1,10 @@
 /* kedge.restore {changes: [{collection, id, path, expected, value, text}, …]}: puts values back,
  * for an undo. A change is made where the value at `path` still is `expected`; elsewhere somebody
- * has changed it since, and what is there stays. No member `expected` or `value`: there is none,
- * and there shall be none. With `text` true, both are strings, and what others changed in the text
- * is merged with the way back. With `add`, an integer, what is another value than `expected` stays,
- * and the number is added to it; with neither `expected` nor `value` it is always added. A restore
- * that finds no change to make is rejected (restore-conflict).
+ * has changed it since, and what is there stays. Without `expected`, nothing must be there; without
+ * `value`, what is there is removed. With `text` true, both are strings, and what others changed in
+ * the text is merged with the way back. `add`, an integer, is added to another integer than
+ * `expected`; without `expected` and `value`, to any integer. A restore that finds no change to
+ * make is rejected (restore-conflict).
  *
  * Changes of one item that follow each other are made to one document, which is written once. */
 #include "common/error.h"

@@ -61,7 +61,8 @@ static bool was_entered(const kedge_json_entered *around, size_t place)
     return at < around->count && around->inside[at].place == place;
 }
 
-/* Moves from what was entered around the container to what was entered of it, at last now. */
+/* Enters `container`. `*around` is the record of the container around it, and becomes the record of
+ * `container` itself. Charges for the first time only. */
 static kedge_status enter(kedge_json_document *document, kedge_json_entered **around, size_t place,
                           const kedge_json_part *container, kedge_error *error)
 {
@@ -96,8 +97,8 @@ static kedge_status enter(kedge_json_document *document, kedge_json_entered **ar
     return KEDGE_OK;
 }
 
-/* The child at the place of the container was replaced; or goes, or another one comes there, by
- * which the places behind it shift. */
+/* After a change of the child at the place: forgets what was entered of a child that was replaced
+ * or removed, and shifts the places behind it after an insertion or a removal. */
 static void forget(kedge_json_document *document, kedge_json_entered *around, size_t place,
                    kedge_json_change_kind kind)
 {

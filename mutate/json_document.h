@@ -52,7 +52,8 @@ kedge_status kedge_json_document_charge(kedge_json_document *document, uint64_t 
 kedge_status kedge_json_document_find(kedge_json_document *document,
                                       const kedge_json_pointer *pointer, kedge_json_place *place,
                                       kedge_error *error);
-/* Counts a read of the whole value that was found. */
+/* Counts a read of the whole value that was found. It costs something only when the value was
+ * entered: otherwise its text was counted with that of the container that it is in. */
 kedge_status kedge_json_document_read(kedge_json_document *document, const kedge_json_place *place,
                                       kedge_error *error);
 /* Changes what was found, or the root. */

@@ -17,8 +17,8 @@ typedef struct kedge_json_pointer {
 
 kedge_json_pointer kedge_json_pointer_make(const kedge_allocator *allocator);
 void kedge_json_pointer_free(kedge_json_pointer *pointer);
-/* `value` is a JSON value. KEDGE_INVALID_ARGUMENT, with a message that goes on behind a name of the
- * member, when it is no pointer; KEDGE_NO_MEMORY. */
+/* `value` is a JSON value. KEDGE_INVALID_ARGUMENT when it is no pointer; the message has no
+ * subject, as "must be a string". KEDGE_NO_MEMORY. */
 kedge_status kedge_json_pointer_parse(kedge_json_pointer *pointer, kedge_bytes value,
                                       kedge_error *error);
 kedge_bytes kedge_json_pointer_token(const kedge_json_pointer *pointer, size_t at);

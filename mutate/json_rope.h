@@ -1,9 +1,9 @@
 /* A large canonical value in pieces: a small change costs the pieces that it touches, not the whole
  * value.
  *
- * What a rope says never changes. A change makes another rope, which shares the pieces that it did
- * not touch. Ropes are counted references, of one thread: what a value was before is kept by
- * holding its rope, without a copy. (Ropes: Boehm, Atkinson and Plass, 1995.) */
+ * The value of a rope never changes. A change makes another rope, which shares the pieces that it
+ * did not touch. So what a value was before is kept by holding its rope, without a copy. References
+ * are counted; a rope belongs to one thread. (Ropes: Boehm, Atkinson and Plass, 1995.) */
 #ifndef KEDGE_MUTATE_JSON_ROPE_H
 #define KEDGE_MUTATE_JSON_ROPE_H
 
@@ -38,9 +38,9 @@ unsigned kedge_json_rope_depth(kedge_json_rope *rope);
  * makes the same text of the rope's text. The caller must release `merged`. KEDGE_NO_MEMORY. */
 kedge_status kedge_json_rope_merge(const kedge_allocator *allocator, const kedge_json_rope *rope,
                                    kedge_bytes patch, kedge_json_rope **merged, kedge_error *error);
-/* Appends a canonical object of the members that `shape` names, too: a number as it is, an object
- * in the same way where `shape` has an object, and null in the place of any other value. Fails only
- * by the buffer's own status. */
+/* Appends a canonical object with those members of the rope that `shape` has, too: a number as it
+ * is, an object in the same way where `shape` has an object, and null in the place of any other
+ * value. Fails only by the buffer's own status. */
 void kedge_json_rope_pick(kedge_json_rope *rope, kedge_bytes shape, kedge_buffer *out);
 
 /* ---- places ---- */

@@ -1,8 +1,7 @@
 /* Merge patches on ropes. A merge goes along the tree and the patch side by side, since both are
  * sorted. Each node takes the members of the patch that are below the first key of the node behind
- * it, and becomes any number of nodes of its height; above them branches are made again. Heights do
- * not shrink evenly: what deletions leave may be less than half full, but never more nodes than
- * there were. */
+ * it, and becomes any number of nodes of its height; above them branches are made again. Nodes that
+ * deletions have made small are not joined with the ones beside them. */
 #include "mutate/json_rope.h"
 
 #include "common/assert.h"

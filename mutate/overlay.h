@@ -1,8 +1,8 @@
 /* An ordered map of changes laid over a state that is read elsewhere.
  *
  * Keys are (collection, id) in byte order; the project record is the key ("", ""). An entry is a
- * value or the mark that the key is deleted. Marks and rollbacks nest: everything since a mark can
- * be undone. The client's rebase, its local writes and the server's processor all run on this one
+ * value, or says that the key is deleted. Marks and rollbacks nest: everything since a mark can be
+ * undone. The client's rebase, its local writes and the server's processor all run on this one
  * map. */
 #ifndef KEDGE_MUTATE_OVERLAY_H
 #define KEDGE_MUTATE_OVERLAY_H

@@ -24,7 +24,7 @@ static void set_rejection(kedge_replay_decision *decision, kedge_replay_outcome 
     copy_clipped(message, decision->message, KEDGE_LIMIT_REJECTION_MESSAGE_BYTES);
 }
 
-/* Args that are no batch's are rejected by every copy. */
+/* A kedge.batch with invalid args lacks no mutator: it runs, and every copy rejects it. */
 static kedge_status check_mutators(const kedge_registry *registry,
                                    const kedge_replay_mutation *mutation, kedge_error *error)
 {

@@ -46,7 +46,7 @@ struct kedge_tx {
 
     /* Written when the mutator has succeeded (cjson.c); nothing else may write them until then. */
     kedge_json_edit *edits;
-    bool edits_are_written; /* there will be somebody who does */
+    bool edits_are_written; /* the mutator that runs is one with cJSON, which does that */
 };
 
 #endif
