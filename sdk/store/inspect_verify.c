@@ -15,11 +15,9 @@ typedef struct finding {
     const char *what; /* in front of the text */
 } finding;
 
-#define TEXT_OF(number)   #number
-#define NUMBER_AS(number) TEXT_OF(number)
 #define PAGES                                                                                      \
     {                                                                                              \
-        "SELECT integrity_check FROM pragma_integrity_check(" NUMBER_AS(                           \
+        "SELECT integrity_check FROM pragma_integrity_check(" KEDGE_SQL_NUMBER(                    \
             KEDGE_INSPECT_FINDINGS_MAX) ") WHERE integrity_check <> 'ok'",                         \
             ""                                                                                     \
     }
@@ -77,8 +75,7 @@ typedef struct verification {
     kedge_inspect *inspect;
     kedge_inspect_sink sink;
     int64_t findings;
-    kedge_error
-        unreadable; /* the last one that was told: it keeps several statements from running */
+    kedge_error unreadable; /* told last; the same damage makes several statements fail */
 } verification;
 
 static kedge_status tell(verification *work, const kedge_store_db *db, const char *what,
