@@ -28,8 +28,7 @@ kedge_wire_cookie kedge_wire_cookie_of(int64_t version, const char *lineage);
 /* null or one that is OURS. */
 void kedge_wire_cookie_write(kedge_json_writer *writer, const kedge_wire_cookie *cookie);
 /* Reads a value from a checked text. Returns false when it is an array or a boolean, which no
- * backend uses as a cookie.
- */
+ * backend uses as a cookie. */
 bool kedge_wire_cookie_read(kedge_bytes value, kedge_wire_cookie *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* The key of an item on the wire: `collection/id`, split at the first slash; `project` for the
- * project record. A key without a valid collection in front of a slash is an id of the collection
- * `_`, whole. An id of `_` is written alone where it reads back as itself, and as `_/id` otherwise.
- */
+ * project record. A key without a valid collection in front of a slash is an item of the collection
+ * `_`, with the whole key as its id. An id of `_` is written alone where it reads back as itself,
+ * and as `_/id` otherwise. */
 #ifndef KEDGE_WIRE_KEY_H
 #define KEDGE_WIRE_KEY_H
 

@@ -16,8 +16,8 @@
 
 typedef struct kedge_watches kedge_watches;
 
-/* `dispatch` NULL: callbacks run in kedge_watches_deliver. Running ones are listed in `callbacks`.
- * */
+/* `dispatch` NULL: callbacks run in kedge_watches_deliver. Those that run are listed in
+ * `callbacks`. */
 kedge_status kedge_watches_new(const kedge_allocator *allocator, kedge_dispatch_function dispatch,
                                void *userdata, kedge_callbacks *callbacks, kedge_watches **watches,
                                kedge_error *error);

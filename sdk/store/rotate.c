@@ -103,8 +103,8 @@ static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *o
 
 /* It was applied in a version that the cache has reached, and the cache does not have it: the
  * backend was restored, and that version is another one. The next pull says so; until then the edit
- * must not count as covered. A row that is withheld may be in the state of the cache all the same.
- */
+ * must not count as covered. A row that is withheld may be in the state of the cache
+ * nevertheless. */
 static bool contradicts_cache(const rotation *work, const kedge_wire_outcome *outcome,
                               const kedge_pending *row)
 {
