@@ -32,6 +32,14 @@ typedef struct finding {
         "' AND (rows, sum) IS NOT (SELECT count(*), ifnull(sum(checksum), 0) FROM " table ")",     \
             "rows are missing from " table ", or are too many: "                                   \
     }
+/* The same where a row of `place` has the total, in columns of its own. */
+#define TOTAL_IN(place, columns, table)                                                            \
+    {                                                                                              \
+        "SELECT " columns "_rows || ' rows should be there' FROM " place " WHERE (" columns        \
+        "_rows, " columns "_sum) IS NOT (SELECT count(*), ifnull(sum(checksum), 0) FROM " table    \
+        ")",                                                                                       \
+            "rows are missing from " table ", or are too many: "                                   \
+    }
 
 static const finding OUTBOX[] = {
     PAGES,
@@ -63,12 +71,11 @@ static const finding CACHE[] = {
     ROWS("staging", "version", "{staging#}"),
     ROWS("staged_item", "collection || '/' || id", "{item#}"),
     ROWS("staged_outcome", "id", "{staged_outcome#}"),
-    {"SELECT item_rows || ' rows should be there' FROM meta WHERE (item_rows, item_sum) IS NOT"
-     " (SELECT count(*), ifnull(sum(checksum), 0) FROM item)",
-     "rows are missing from item, or are too many: "},
-    {"SELECT base_rows || ' rows should be there' FROM meta WHERE (base_rows, base_sum) IS NOT"
-     " (SELECT count(*), ifnull(sum(checksum), 0) FROM base)",
-     "rows are missing from base, or are too many: "},
+    ROWS("change", "number", "{change#}"),
+    TOTAL_IN("meta", "item", "item"),
+    TOTAL_IN("meta", "base", "base"),
+    TOTAL_IN("staging", "item", "staged_item"),
+    TOTAL_IN("staging", "outcome", "staged_outcome"),
 };
 
 typedef struct verification {

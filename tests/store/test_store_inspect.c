@@ -160,6 +160,44 @@ static void test_args_that_are_listed_without_memory_are_no_text(void **state)
     assert_true(failing_allocator_try_every_call(list_pending, at, 0) > 0);
 }
 
+/* Runs `sql` on the cache, and expects the one finding. */
+static void expect_finding(look *at, const char *sql, const char *finding)
+{
+    int64_t findings = -1;
+    kedge_status status = kedge_store_db_execute(&at->f.store->cache, sql, &at->f.error);
+    if (status != KEDGE_OK) fail_msg("%s", at->f.error.message);
+    open_look(at);
+    at->lines[0] = '\0';
+    status = kedge_inspect_verify(at->inspect, at->sink, &findings, &at->f.error);
+    if (status != KEDGE_OK) fail_msg("%s", at->f.error.message);
+    assert_string_equal(at->lines, finding);
+    assert_int_equal(findings, 1);
+}
+
+static void test_a_damaged_row_of_the_change_log_is_found(void **state)
+{
+    expect_finding(*state, "INSERT INTO change VALUES(7, 1, 1, NULL, 1)",
+                   "cache.db: the checksum is wrong of a row of change: 7\n");
+}
+
+static void test_an_item_that_is_missing_from_a_snapshot_in_parts_is_found(void **state)
+{
+    expect_finding(*state,
+                   "INSERT INTO staging VALUES(1, 3, 'l', 0, 'c', 0, 0, '', 2, 0, 0, 0, 0);"
+                   "UPDATE staging SET checksum = {staging#}",
+                   "cache.db: rows are missing from staged_item, or are too many: 2 rows should be"
+                   " there\n");
+}
+
+static void test_an_outcome_that_is_missing_from_a_snapshot_in_parts_is_found(void **state)
+{
+    expect_finding(*state,
+                   "INSERT INTO staging VALUES(1, 3, 'l', 0, 'c', 0, 0, '', 0, 0, 1, 5, 0);"
+                   "UPDATE staging SET checksum = {staging#}",
+                   "cache.db: rows are missing from staged_outcome, or are too many: 1 rows should"
+                   " be there\n");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -169,6 +207,9 @@ int main(void)
         TEST(test_a_trace_goes_on_with_the_newest_attempt),
         TEST(test_an_edit_that_is_about_to_be_made_again_is_pending),
         TEST(test_args_that_are_listed_without_memory_are_no_text),
+        TEST(test_a_damaged_row_of_the_change_log_is_found),
+        TEST(test_an_item_that_is_missing_from_a_snapshot_in_parts_is_found),
+        TEST(test_an_outcome_that_is_missing_from_a_snapshot_in_parts_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
