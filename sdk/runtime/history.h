@@ -24,7 +24,7 @@ struct kedge_history_call {
     bool over;
 };
 
-/* The server's response as kedge_history gives it; KEDGE_PROTOCOL when it is none. */
+/* The server's response as kedge_history gives it. KEDGE_PROTOCOL: it is none. KEDGE_NO_MEMORY. */
 kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, kedge_error *error);
 
 #endif

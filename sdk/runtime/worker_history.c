@@ -49,8 +49,10 @@ kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, ked
     kedge_bytes version;
     kedge_buffer text = kedge_buffer_make(versions->allocator);
     kedge_json_writer writer = kedge_json_write(&text);
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, versions->allocator, NULL) != KEDGE_OK ||
-        !kedge_json_member(body, "versions", &list) ||
+    kedge_status status =
+        kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, versions->allocator, error);
+    if (status == KEDGE_NO_MEMORY) return status;
+    if (status != KEDGE_OK || !kedge_json_member(body, "versions", &list) ||
         kedge_json_type_of(list) != KEDGE_JSON_ARRAY) {
         return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
                           "the server's response is no list of versions");
@@ -65,7 +67,7 @@ kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, ked
         kedge_json_end_object(&writer);
     }
     kedge_json_end_array(&writer);
-    kedge_status status = kedge_buffer_status(&text, error);
+    status = kedge_buffer_status(&text, error);
     if (status == KEDGE_OK) {
         status = kedge_json_canonical(kedge_buffer_bytes(&text), versions, error);
     }
