@@ -176,7 +176,7 @@ int kedge_peers_wake_fd(const kedge_peers *peers)
     return peers->wake;
 }
 
-/* What stands in a file may be anything. */
+/* What stands in a file may be anything; kedge_fail makes clean text of it. */
 static kedge_error error_of(uint64_t status, const texts *its)
 {
     kedge_error error = {.status =
@@ -184,6 +184,7 @@ static kedge_error error_of(uint64_t status, const texts *its)
     if (error.status == KEDGE_OK) return error;
     memcpy(error.code, its->code, sizeof error.code - 1);
     memcpy(error.message, its->message, sizeof error.message - 1);
+    kedge_fail(&error, error.status, error.code, "%s", error.message);
     return error;
 }
 

@@ -147,6 +147,23 @@ static void test_the_error_of_the_leader_is_told_until_there_is_none(void **stat
     kedge_peers_close(follower);
 }
 
+/* A bit of the file has flipped; an app shows both texts. */
+static void test_an_error_in_a_damaged_record_is_clean_text(void **state)
+{
+    kedge_peers_news news;
+    const kedge_error error = {KEDGE_NETWORK, "a\377b", "\x80 and \x01"};
+    (void)state;
+    kedge_peers *leader = join();
+    assert_true(kedge_peers_tell_error(leader, &error));
+    kedge_peers *follower = join();
+    assert_true(kedge_peers_look(follower, &news));
+    kedge_peers_close(leader);
+    kedge_peers_close(follower);
+    assert_int_equal(news.leader_error.status, KEDGE_NETWORK);
+    assert_string_equal(news.leader_error.code, "a?b");
+    assert_string_equal(news.leader_error.message, "? and ?");
+}
+
 /* Five numbers, as releases before the texts have written them; the rest of the file stays. */
 static void test_a_record_of_an_earlier_release_is_read(void **state)
 {
@@ -299,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_news_wake_who_waits),
         cmocka_unit_test(test_a_ticket_for_a_sync_is_answered),
         cmocka_unit_test(test_the_error_of_the_leader_is_told_until_there_is_none),
+        cmocka_unit_test(test_an_error_in_a_damaged_record_is_clean_text),
         cmocka_unit_test(test_a_record_of_an_earlier_release_is_read),
         cmocka_unit_test(test_what_cannot_be_written_is_said_so_that_it_is_done_again),
         cmocka_unit_test(test_closing_gives_up_the_lead_though_a_child_was_forked),
