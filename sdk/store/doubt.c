@@ -36,9 +36,8 @@ kedge_status kedge_doubt_check_rows(kedge_store_db *db, kedge_error *error)
     while ((status = kedge_outbox_cursor_next_any(db, cursor, &row, &sound, error)) == KEDGE_OK &&
            sound)
         continue;
-    int64_t sequence = row.sequence;
     sqlite3_reset(cursor);
-    if (status == KEDGE_OK) return kedge_outbox_fail_row(db, "pending", sequence, error);
+    if (status == KEDGE_OK) return kedge_outbox_fail_row(db, "pending", row.sequence, error);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 

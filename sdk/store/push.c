@@ -178,9 +178,9 @@ kedge_status kedge_store_pull_request(kedge_store *store, kedge_wire_pull_reques
     kedge_status status = kedge_store_position_get(store, &at, error);
     if (status == KEDGE_OK) status = choose_cookie(store, &at, &out->cookie, error);
     if (status == KEDGE_OK) status = read_settled(store, &seen, &ask, error);
+    if (status != KEDGE_OK) return status;
     out->lowest_pending = at.lowest_pending;
-    if (status == KEDGE_OK)
-        status = kedge_store_lower_to_decided(store, &at, &out->lowest_pending, error);
+    status = kedge_store_lower_to_decided(store, &at, &out->lowest_pending, error);
     if (status != KEDGE_OK) return status;
     memcpy(out->group_id, at.client, sizeof out->group_id);
     memcpy(out->client_id, at.client, sizeof out->client_id);
