@@ -1,6 +1,8 @@
 /* What the server of a log project knows of outcomes: what was decided when it was appended, and
  * what a snapshot has decided, which was made by a replay. */
 #include "backend/api/call.h"
+#include "backend/base/background.h"
+#include "backend/log/layout.h"
 #include "common/assert.h"
 
 #include <string.h>
@@ -58,6 +60,13 @@ kedge_status kedge_api_tell_rejections(kedge_api_call *call, kedge_logged_snapsh
     return status;
 }
 
+bool kedge_api_snapshot_is_damaged(kedge_api_call *call, kedge_status status)
+{
+    if (status != KEDGE_CORRUPT || strcmp(call->error.code, KEDGE_LOG_CORRUPT) == 0) return false;
+    kedge_background_failed(&call->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &call->error);
+    return true;
+}
+
 static void drop_undecided(kedge_wire_outcomes *outcomes, int64_t snapshot)
 {
     size_t kept = 0;
@@ -78,9 +87,14 @@ kedge_status kedge_api_keep_decided(kedge_api_call *call, kedge_bytes client,
     kedge_status status = kedge_logged_last_snapshot(&call->project, &last, &call->error);
     if (status == KEDGE_OK && last >= outcomes->rows[0].version) {
         status = kedge_logged_snapshot_open(&call->project, last, &snapshot, &call->error);
-        if (status != KEDGE_OK) return status;
-        status = kedge_api_tell_rejections(call, &snapshot, client, outcomes);
-        kedge_logged_snapshot_close(&snapshot);
+        if (status == KEDGE_OK) {
+            status = kedge_api_tell_rejections(call, &snapshot, client, outcomes);
+            kedge_logged_snapshot_close(&snapshot);
+        }
+    }
+    if (kedge_api_snapshot_is_damaged(call, status)) {
+        last = -1;
+        status = KEDGE_OK;
     }
     if (status == KEDGE_OK) drop_undecided(outcomes, last);
     return status;

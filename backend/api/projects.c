@@ -60,15 +60,16 @@ static bool read_kind(kedge_api_call *call, kedge_project_kind *kind)
 }
 
 /* The log is there before the record that says that the project has one. A project that is there
- * and has versions gets no log: its creation is about to be refused. Nor does a name that is taken:
- * whoever has it may not see the log. */
+ * and has versions gets no log: its creation is about to be refused. Nor does a name that is taken,
+ * also when the kind is known from before: whoever has the name may not see the log. */
 static kedge_status create_log(kedge_api_call *call)
 {
     kedge_error failure = {0};
     kedge_project_kind there = KEDGE_PROJECT_LOG;
     kedge_status status = kedge_project_find_kind(&call->project, &there, &failure);
     if (status == KEDGE_OK && there != KEDGE_PROJECT_LOG) return KEDGE_OK;
-    if (status == KEDGE_NOT_FOUND) status = kedge_project_check_name(&call->project, &failure);
+    if (status == KEDGE_OK || status == KEDGE_NOT_FOUND)
+        status = kedge_project_check_name(&call->project, &failure);
     if (status != KEDGE_OK) {
         call->error = failure;
         return status;

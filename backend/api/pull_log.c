@@ -3,10 +3,9 @@
  * The cookie is known or lost as that of a versioned project is. A response goes on from it, up to
  * an entry that has a snapshot, whose hash it then tells, or up to a bound. A client that has
  * nothing, or that is far behind the last snapshot, gets the name of the snapshot instead. The
- * entries are the truth: a snapshot that is damaged is passed over. */
+ * entries are the truth: a snapshot whose object is damaged is passed over. */
 #include "backend/api/call.h"
 #include "backend/base/background.h"
-#include "backend/log/layout.h"
 #include "backend/logged/entry.h"
 #include "backend/logged/snapshots.h"
 #include "backend/versioned/versions/versions.h"
@@ -132,15 +131,6 @@ static kedge_status read_entries(log_pull *pull, bool *gap)
 
 /* ---- damage ---- */
 
-/* Whether the failure is damage of a snapshot, which is told then, and not of the entries. */
-static bool passes_over(const log_pull *pull, kedge_status status)
-{
-    const kedge_api_call *call = pull->call;
-    if (status != KEDGE_CORRUPT || strcmp(call->error.code, KEDGE_LOG_CORRUPT) == 0) return false;
-    kedge_background_failed(&call->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &call->error);
-    return true;
-}
-
 /* The hash of the state at the version that was reached, if it has a snapshot. */
 static kedge_status find_hash(log_pull *pull, kedge_wire_replay *out)
 {
@@ -149,7 +139,7 @@ static kedge_status find_hash(log_pull *pull, kedge_wire_replay *out)
     kedge_status status =
         kedge_logged_snapshot_hash(&call->project, pull->snapshot, out->hash, &call->error);
     out->hashed = status == KEDGE_OK;
-    return passes_over(pull, status) ? KEDGE_OK : status;
+    return kedge_api_snapshot_is_damaged(call, status) ? KEDGE_OK : status;
 }
 
 /* ---- the client ---- */
@@ -191,6 +181,16 @@ static void write_response(log_pull *pull, const kedge_wire_pull_response *respo
     kedge_wire_pull_response_end(&writer);
 }
 
+/* A client that replays from the start learns how the first one was decided without the snapshot. */
+static kedge_status decide(log_pull *pull, kedge_api_decided *decided,
+                           kedge_wire_replay_mutation *mutation)
+{
+    kedge_status status = kedge_api_decide_duplicate(decided, mutation, &pull->arena);
+    if (pull->from > 0 || !kedge_api_snapshot_is_damaged(pull->call, status)) return status;
+    decided->number = -1;
+    return KEDGE_OK;
+}
+
 static kedge_status fill_mutations(log_pull *pull, kedge_api_decided *decided,
                                    const kedge_version *version,
                                    kedge_wire_replay_mutation *mutations)
@@ -201,7 +201,7 @@ static kedge_status fill_mutations(log_pull *pull, kedge_api_decided *decided,
         mutations[at] = kedge_logged_mutation(&version->mutations[at]);
         if (mutations[at].decision == KEDGE_WIRE_REPLAY_DUPLICATE &&
             kedge_bytes_equal(mutations[at].client, own))
-            status = kedge_api_decide_duplicate(decided, &mutations[at], &pull->arena);
+            status = decide(pull, decided, &mutations[at]);
     }
     return status;
 }
@@ -309,7 +309,7 @@ static kedge_status respond(log_pull *pull)
         status = kedge_logged_last_snapshot(&call->project, &pull->last_snapshot, &call->error);
     if (status == KEDGE_OK && wants_snapshot(pull, false)) {
         status = respond_snapshot(pull);
-        if (!passes_over(pull, status)) return status;
+        if (!kedge_api_snapshot_is_damaged(call, status)) return status;
         pull->from = from;
         status = KEDGE_OK;
     }

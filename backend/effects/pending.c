@@ -50,15 +50,21 @@ static kedge_record_write write_of(const pending_key *key, kedge_write_kind kind
 
 /* ---- writing ---- */
 
-kedge_status kedge_pending_snapshot_put(const kedge_log *log, const kedge_log_place *at,
-                                        kedge_error *error)
+static kedge_status put(const kedge_log *log, const kedge_log_place *at, kedge_condition condition,
+                        kedge_error *error)
 {
     const kedge_records *records = log->project->records;
     pending_key key = key_of(log, at);
     const kedge_attribute attributes[] = {number("number", at->number), number("revision", 1)};
     kedge_record_write write = write_of(&key, KEDGE_WRITE_PUT, attributes, 2);
-    write.condition = KEDGE_IF_ABSENT;
-    kedge_status status = records->vtable->write(records->self, &write, error);
+    write.condition = condition;
+    return records->vtable->write(records->self, &write, error);
+}
+
+kedge_status kedge_pending_snapshot_put(const kedge_log *log, const kedge_log_place *at,
+                                        kedge_error *error)
+{
+    kedge_status status = put(log, at, KEDGE_IF_ABSENT, error);
     return status == KEDGE_CONFLICT ? KEDGE_OK : status;
 }
 
@@ -174,21 +180,21 @@ static kedge_status find_entry(const kedge_log *log, const kedge_record *record,
     if (!read_key(record->key.sort, at)) return KEDGE_NOT_FOUND;
     kedge_status status = kedge_log_segment_get(log, at->segment, &segment, &failure);
     if (status == KEDGE_OK) at->number = segment.first + at->num;
-    if (status == KEDGE_CORRUPT) status = KEDGE_NOT_FOUND; /* nobody finds it */
+    if (status == KEDGE_CORRUPT) status = KEDGE_NOT_FOUND; /* nor its entries */
     if (status != KEDGE_OK && status != KEDGE_NOT_FOUND && error != NULL) *error = failure;
     return status;
 }
 
+/* Over the damaged one, in one write: what is removed and not put again is asked for no more. */
 static kedge_status put_anew(const kedge_log *log, const kedge_record *record, kedge_error *error)
 {
     kedge_log_place at;
     const kedge_records *records = log->project->records;
     const kedge_record_write removal = {.kind = KEDGE_WRITE_DELETE, .record = {.key = record->key}};
-    kedge_status found = find_entry(log, record, &at, error);
-    if (found != KEDGE_OK && found != KEDGE_NOT_FOUND) return found;
-    kedge_status status = records->vtable->write(records->self, &removal, error);
-    if (status != KEDGE_OK || found == KEDGE_NOT_FOUND) return status;
-    return kedge_pending_snapshot_put(log, &at, error);
+    kedge_status status = find_entry(log, record, &at, error);
+    if (status == KEDGE_OK) return put(log, &at, KEDGE_IF_ANY, error);
+    return status == KEDGE_NOT_FOUND ? records->vtable->write(records->self, &removal, error)
+                                     : status;
 }
 
 kedge_status kedge_pending_snapshot_mend(const kedge_log *log, kedge_error *error)

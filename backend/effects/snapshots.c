@@ -126,11 +126,11 @@ static kedge_status take_first(work_on_log *work, bool *busy, kedge_error *error
         kedge_error failure = {0};
         status = find_first(work, tries > 0, &failure);
         work->done = status == KEDGE_NOT_FOUND;
+        if (status != KEDGE_OK && error != NULL) *error = failure;
         if (status == KEDGE_CORRUPT && strcmp(failure.code, KEDGE_PENDING_DAMAGED) == 0) {
             status = mend_first(work, &failure, error);
             continue;
         }
-        if (status != KEDGE_OK && error != NULL) *error = failure;
         if (status != KEDGE_OK) break;
         *busy = is_busy(work);
         if (*busy) return KEDGE_OK;

@@ -30,8 +30,9 @@ typedef enum kedge_exchange_state {
 
 #define KEDGE_REQUEST_ID_SIZE 33 /* 32 digits and a NUL */
 
-/* Held for the response before the work begins. It is enough for that of a request that changes
- * something, which so is refused before it does. */
+/* Held for the response before the work begins. So a request that changes something is refused
+ * before it changes it. The response to a rebase or a retirement may be larger; both may be sent
+ * again. */
 #define KEDGE_EXCHANGE_RESPONSE_BYTES 1024
 
 typedef struct kedge_door kedge_door;

@@ -72,8 +72,8 @@ static kedge_workers_answer wait_for_turn(kedge_exchange *exchange)
 }
 
 /* Queues the request for another turn, which goes on where this one stopped; the response of this
- * one is dropped. The body waits as it is unpacked, and is counted so. When there is no room for it
- * or the queue is full, that response is kept: it says how far the request came.
+ * one is dropped. The body waits unpacked, and is counted with that size. When there is no room for
+ * it or the queue is full, that response is kept: it says how far the request came.
  * True: the exchange is no longer the caller's. */
 static bool go_on_later(kedge_exchange *exchange)
 {

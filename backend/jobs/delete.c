@@ -10,8 +10,8 @@
  *   6. discarding the import removes versions and their blobs, and gives the name back
  *
  * Whoever finds the record of 1 gives it a token of its own, and begins with 2. A process that
- * slept meanwhile finds another token, or none: 2 to 4 remove nothing then, as discarding does not.
- */
+ * slept meanwhile finds another token, or none: 2 to 4 remove nothing then, and neither does 6, but
+ * for the one blob before which it slept. */
 #include "backend/jobs/delete.h"
 
 #include "backend/base/backend.h"

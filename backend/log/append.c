@@ -297,7 +297,11 @@ static kedge_status look_at_own(appending *work, kedge_error *error)
         status = look_in_archive(work, &segment, &kept, error);
     }
     if (status == KEDGE_OK && kept) finish(work, &work->entry.at, false);
-    return status != KEDGE_OK || kept ? status : remove_own(work, error);
+    if (status != KEDGE_OK || kept) return status;
+    /* What removed the entries may have removed its body: it is written again. */
+    work->external.text[0] = '\0';
+    work->entry.external.size = 0;
+    return remove_own(work, error);
 }
 
 /* What has become of a put with an unknown outcome. */

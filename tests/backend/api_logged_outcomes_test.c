@@ -162,6 +162,31 @@ static void test_a_duplicate_of_what_a_snapshot_has_rejected_is_told_to_be_rejec
     api_world_free(world);
 }
 
+/* Nobody knows then what the snapshot has decided: replays from the start tell it. */
+static void test_a_snapshot_that_is_damaged_has_decided_nothing(void **state)
+{
+    static const char origin[] = ",\"origin\":{\"client\":\"c1\",\"id\":2}";
+    (void)state;
+    api_world *world = new_world();
+    push(world, "c1", edit("c1", 1, false, ""));
+    push(world, "c1", edit("c1", 2, true, ""));
+    push(world, "c2", edit("c2", 1, true, origin));
+    snap(world);
+    api_world_lose_blobs(world, "acme/projects/sheet/versions/", true);
+    pull(world, "c2", "null");
+    assert_int_equal(api_count(world, "kedge.log.entries"), 3);
+    assert_string_equal(api_string(world, "kedge.log.entries.2.mutations.0.outcome"), "duplicate");
+    assert_null(api_at(world, "kedge.log.entries.2.mutations.0.code"));
+    ask_as(world, &ann, "GET", "/clients/c1/mutations?from=1&to=9", "");
+    assert_response_is(world, 200, "");
+    assert_int_equal(api_count(world, "outcomes"), 0);
+    retire(world, "c1");
+    assert_int_equal(api_number(world, "lmid"), 2);
+    assert_int_equal(api_count(world, "outcomes"), 0);
+    assert_true(world->background_failures[KEDGE_BACKGROUND_LOG_SNAPSHOTS] >= 3);
+    api_world_free(world);
+}
+
 /* A replay on a state that lacks an item would decide otherwise than all the others. */
 static void test_a_page_of_a_snapshot_that_lacks_a_body_is_refused(void **state)
 {
@@ -201,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_a_retire_tells_only_what_is_decided),
         cmocka_unit_test(test_the_outcomes_of_a_client_are_those_that_are_decided),
         cmocka_unit_test(test_a_duplicate_of_what_a_snapshot_has_rejected_is_told_to_be_rejected),
+        cmocka_unit_test(test_a_snapshot_that_is_damaged_has_decided_nothing),
         cmocka_unit_test(test_a_page_of_a_snapshot_that_lacks_a_body_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

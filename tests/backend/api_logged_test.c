@@ -420,27 +420,6 @@ static void test_a_pull_ends_at_a_snapshot_and_tells_its_hash(void **state)
     api_world_free(world);
 }
 
-/* The blobs of the project with this prefix, of which there must be one. */
-static void lose_blobs(api_world *world, const char *prefix, bool damages)
-{
-    kedge_blob_list list = {0};
-    const kedge_blobs *blobs = &world->blobs;
-    assert_int_equal(blobs->vtable->list(
-                         blobs->self, kedge_bytes_of(api_format("acme/projects/sheet/%s", prefix)),
-                         (kedge_bytes){NULL, 0}, 10, &list, NULL),
-                     KEDGE_OK);
-    assert_true(list.count > 0);
-    for (size_t i = 0; i < list.count; i++) {
-        kedge_bytes key = kedge_bytes_of(list.blobs[i].key);
-        assert_int_equal(blobs->vtable->remove(blobs->self, key, NULL), KEDGE_OK);
-        if (damages)
-            assert_int_equal(blobs->vtable->put_if_absent(blobs->self, key, KEDGE_BYTES("?"), NULL),
-                             KEDGE_OK);
-    }
-    kedge_blob_list_free(&list);
-    api_world_restart(world);
-}
-
 /* The entries are the truth: they come without the snapshot, and without its hash. */
 static void test_a_snapshot_that_is_damaged_keeps_nobody_from_the_entries(void **state)
 {
@@ -453,7 +432,7 @@ static void test_a_snapshot_that_is_damaged_keeps_nobody_from_the_entries(void *
         push_put(world, "c1", 2, "a", "2");
         make_snapshot(world, 2);
         push_put(world, "c1", 3, "a", "3");
-        lose_blobs(world, "versions/", damages == 1);
+        api_world_lose_blobs(world, "acme/projects/sheet/versions/", damages == 1);
         pull(world, "c1", cookie);
         assert_response_is(world, 200, "");
         assert_int_equal(api_number(world, "kedge.version"), 2);

@@ -132,6 +132,25 @@ void api_world_restart(api_world *world)
     open_backend(world);
 }
 
+void api_world_lose_blobs(api_world *world, const char *prefix, bool damages)
+{
+    kedge_blob_list list = {0};
+    const kedge_blobs *blobs = &world->blobs;
+    assert_int_equal(blobs->vtable->list(blobs->self, kedge_bytes_of(prefix),
+                                         (kedge_bytes){NULL, 0}, 10, &list, NULL),
+                     KEDGE_OK);
+    assert_true(list.count > 0);
+    for (size_t i = 0; i < list.count; i++) {
+        kedge_bytes key = kedge_bytes_of(list.blobs[i].key);
+        assert_int_equal(blobs->vtable->remove(blobs->self, key, NULL), KEDGE_OK);
+        if (damages)
+            assert_int_equal(blobs->vtable->put_if_absent(blobs->self, key, KEDGE_BYTES("?"), NULL),
+                             KEDGE_OK);
+    }
+    kedge_blob_list_free(&list);
+    api_world_restart(world);
+}
+
 void api_world_free(api_world *world)
 {
     cJSON_Delete(world->json);

@@ -54,6 +54,8 @@ api_world *api_world_new_with(const kedge_allocator *allocator, void (*wrap)(api
 api_world *api_world_new_queued(void);
 /* Another backend over the same ports, with nothing cached: as after a crash. */
 void api_world_restart(api_world *world);
+/* Removes, or damages, the blobs with this prefix, of which there must be some, and restarts. */
+void api_world_lose_blobs(api_world *world, const char *prefix, bool damages);
 void api_world_free(api_world *world);
 
 /* Asks and gives the status. The answer stays in world->response until the next request. `path` may

@@ -241,36 +241,45 @@ static void test_a_worker_whose_time_ends_hands_over_what_it_has(void **state)
 
 /* ---- damage ---- */
 
+static const char *const damaged_names[] = {"number", "revision", "since",
+                                            "owner",  "progress", NULL};
+
+/* Over the pending snapshot of the entry, or, without a name, under a key that names no entry. */
+static void damage_item(const kedge_log *log, const kedge_log_place *at, const char *name)
+{
+    const kedge_records *records = &here->store_records;
+    kedge_log_key partition = kedge_log_key_pending(log);
+    kedge_log_key num = kedge_log_key_num(at->num), sort = kedge_log_key_num(at->segment);
+    memcpy(sort.text + sort.size, num.text, num.size + 1);
+    sort.size += num.size;
+    const bool is_text = name != NULL && strcmp(name, "owner") != 0;
+    const bool no_number = name != NULL && strcmp(name, "number") == 0;
+    const bool no_revision = name != NULL && strcmp(name, "revision") == 0;
+    const kedge_attribute attributes[] = {
+        {name == NULL ? "n" : name, is_text ? KEDGE_ATTRIBUTE_TEXT : KEDGE_ATTRIBUTE_NUMBER,
+         is_text ? KEDGE_BYTES("?") : (kedge_bytes){NULL, 0}, 7},
+        {no_number ? "n" : "number", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, at->number},
+        {no_revision ? "m" : "revision", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, 1}};
+    const kedge_record_write write = {
+        .kind = KEDGE_WRITE_PUT,
+        .record = {{kedge_log_key_bytes(&partition),
+                    name == NULL ? KEDGE_BYTES("0") : kedge_log_key_bytes(&sort)},
+                   attributes,
+                   3}};
+    assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
+}
+
 /* Each of its attributes in turn is of another type, and then its key is none. */
 static void test_an_item_that_is_damaged_is_put_anew_and_made(void **state)
 {
-    static const char *const names[] = {"number", "revision", "since", "owner", "progress", NULL};
     begin(*state);
     const kedge_log *log = journal_new(here);
-    const kedge_records *records = &here->store_records;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof damaged_names / sizeof damaged_names[0]; i++) {
         kedge_snapshot_outcome outcome;
         kedge_error error = {0};
         kedge_log_place at = ask(log);
         request(log, &at);
-        kedge_log_key partition = kedge_log_key_pending(log);
-        kedge_log_key num = kedge_log_key_num(at.num), sort = kedge_log_key_num(at.segment);
-        memcpy(sort.text + sort.size, num.text, num.size + 1);
-        sort.size += num.size;
-        bool wrong_key = names[i] == NULL;
-        const bool is_text = !wrong_key && strcmp(names[i], "owner") != 0;
-        const kedge_attribute attributes[] = {
-            {wrong_key ? "n" : names[i], is_text ? KEDGE_ATTRIBUTE_TEXT : KEDGE_ATTRIBUTE_NUMBER,
-             is_text ? KEDGE_BYTES("?") : (kedge_bytes){NULL, 0}, 7},
-            {i == 0 ? "n" : "number", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, at.number},
-            {i == 1 ? "m" : "revision", KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, 1}};
-        const kedge_record_write write = {
-            .kind = KEDGE_WRITE_PUT,
-            .record = {{kedge_log_key_bytes(&partition),
-                        wrong_key ? KEDGE_BYTES("0") : kedge_log_key_bytes(&sort)},
-                       attributes,
-                       3}};
-        assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
+        damage_item(log, &at, damaged_names[i]);
         kedge_status status = work_until(log, later(1000), &outcome, &error);
         if (status != KEDGE_OK) fail_msg("%s: %s", error.code, error.message);
         assert_int_equal(outcome, KEDGE_SNAPSHOT_DONE);
@@ -325,9 +334,8 @@ static void test_a_message_that_names_no_log_is_refused(void **state)
 
 /* A worker ends at each call of a port in turn, or the call alone fails; another one goes on. In
  * the end everything is as without a crash. */
-static void test_a_crash_at_any_call_leaves_a_snapshot_that_is_made_once(void **state)
+static void crash_at_any_call(bool damages)
 {
-    begin(*state);
     const kedge_log *log = journal_new(here);
     size_t crashes = 0;
     for (uint64_t point = 1; point <= 24; point++) {
@@ -337,6 +345,7 @@ static void test_a_crash_at_any_call_leaves_a_snapshot_that_is_made_once(void **
             kedge_log_place at = ask(log);
             size_t completed = made.completed;
             request(log, &at);
+            if (damages) damage_item(log, &at, "revision");
             world_arm(here, kind % 2 == 0 ? WORLD_FAULT_BEFORE : WORLD_FAULT_AFTER, point, kind < 2,
                       false);
             kedge_status status = work_until(log, later(1000), &outcome, &error);
@@ -359,6 +368,19 @@ static void test_a_crash_at_any_call_leaves_a_snapshot_that_is_made_once(void **
         }
     }
     assert_true(crashes > 20);
+}
+
+static void test_a_crash_at_any_call_leaves_a_snapshot_that_is_made_once(void **state)
+{
+    begin(*state);
+    crash_at_any_call(false);
+    end();
+}
+
+static void test_a_crash_at_any_call_leaves_a_damaged_item_to_be_made(void **state)
+{
+    begin(*state);
+    crash_at_any_call(true);
     end();
 }
 
@@ -374,6 +396,7 @@ int main(void)
         OVER_REPLICA(test_a_miss_is_looked_at_again_consistently),
         OVER_BOTH(test_a_message_that_names_no_log_is_refused),
         OVER_BOTH(test_a_crash_at_any_call_leaves_a_snapshot_that_is_made_once),
+        OVER_BOTH(test_a_crash_at_any_call_leaves_a_damaged_item_to_be_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
