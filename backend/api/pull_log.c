@@ -181,7 +181,7 @@ static void write_response(log_pull *pull, const kedge_wire_pull_response *respo
     kedge_wire_pull_response_end(&writer);
 }
 
-/* A client that replays from the start learns how the first one was decided without the snapshot. */
+/* A client that replays from the start learns from the entries how the first one was decided. */
 static kedge_status decide(log_pull *pull, kedge_api_decided *decided,
                            kedge_wire_replay_mutation *mutation)
 {

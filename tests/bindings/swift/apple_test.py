@@ -3,6 +3,7 @@ it are enough to compile the binding. The libraries are empty files.
 
 usage: apple_test.py SOURCE_DIR ENTER   (ENTER: runs a program of the Swift toolchain)"""
 import filecmp
+import os
 import pathlib
 import shutil
 import subprocess
@@ -31,6 +32,7 @@ def files_of(folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
+    os.environ["TMPDIR"] = folder  # the toolchain leaves folders and locks there
     package = pathlib.Path(folder, "swift")
     shutil.copytree(f"{source}/bindings/swift", package, ignore=shutil.ignore_patterns(".build", "*.xcframework"))
     manifest = package / "Package.swift"

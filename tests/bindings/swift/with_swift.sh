@@ -13,7 +13,7 @@ root=${KEDGE_SWIFT:-}
   exit 77
 }
 work=$build/swift${SANITIZE:+-$SANITIZE}${CONFIGURATION:+-$CONFIGURATION}
-mkdir -p "$work"/{bin,home,pkgconfig,tests/docs}
+mkdir -p "$work"/{bin,home,pkgconfig,temporary,tests/docs}
 
 # The toolchain's programs see its own root, and of this machine the sources, the build and the temporary files, all at the
 # paths that they have outside. The libraries of libkedge are those of the toolchain's Debian.
@@ -53,7 +53,9 @@ build_all() {
   local what=--build-tests
   [ -z "${SANITIZE:-}" ] || what="--product kedge-testsPackageTests --sanitize=$SANITIZE"
   [ -z "${CONFIGURATION:-}" ] || what="--configuration $CONFIGURATION"
-  (cd "$work/tests" && "$work/enter" swift-build $what -Xswiftc -warnings-as-errors --scratch-path "$work/scratch") || return
+  # It leaves folders and locks among the temporary files.
+  (cd "$work/tests" && TMPDIR=$work/temporary "$work/enter" swift-build $what -Xswiftc -warnings-as-errors \
+    --scratch-path "$work/scratch") || return
   for each in "$made"/*; do
     [ -f "$each" ] && [ -x "$each" ] || continue
     printf '#!/bin/sh\nexec %s %s "$@"\n' "$work/enter" "$each" >"$work/bin/$(basename "$each" .xctest)"
