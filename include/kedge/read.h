@@ -1,7 +1,7 @@
 /* Reading one item, a collection in order, or with read-only SQL. All reads see the local state:
  * the canonical version that was pulled last, with the pending edits applied to it. No read uses
- * the network. None waits for a writer, unless the disk is full (kedge_sync_status.last_error is
- * "disk-full") or the read finds damage. */
+ * the network. None waits for a writer, unless the cache cannot be written
+ * (kedge_sync_status.last_error is "disk-full" or "cache-not-written") or the read finds damage. */
 #ifndef KEDGE_READ_H
 #define KEDGE_READ_H
 

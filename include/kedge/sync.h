@@ -49,9 +49,9 @@ typedef struct kedge_sync_status {
      * "server-too-old": pending edits wait for a newer server, as the message says; all else goes
      * on. "items-damaged": the server has lost items and left them out; the message names the first
      * ones. "client-id-unstable": check whether two copies of the folder are in use. Whatever the
-     * connection is: "disk-full" as long as the cache cannot be written: reads show all edits,
-     * further edits are refused, and nothing is pulled, so that the connection becomes
-     * KEDGE_CONNECTING. "outbox-damaged": see kedge_get_sync_status. */
+     * connection is: "disk-full" or "cache-not-written" as long as the cache cannot be written:
+     * reads show all edits, further edits are refused, and nothing is pulled, so that the
+     * connection becomes KEDGE_CONNECTING. "outbox-damaged": see kedge_get_sync_status. */
     kedge_error last_error;
 } kedge_sync_status;
 
