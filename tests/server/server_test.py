@@ -180,8 +180,8 @@ class Requests(OpenServer):
         before = self.metric("kedge_store_write_units_total")
         self.push("a", put("n1", 1))
         units = self.metric("kedge_store_write_units_total") - before
-        self.assertGreaterEqual(units, 2)  # the project and its version
-        self.assertLess(units, 10)
+        self.assertGreaterEqual(units, 8)  # the project, the check of its name, its organization, its version
+        self.assertLess(units, 12)
         self.assertGreater(self.metric("kedge_store_dollars_total"), units * 0.625e-6)
         self.assertNotIn("kedge-cost", self.server.request("GET", "/v1/health")[1])
 
