@@ -300,7 +300,8 @@ class Database:
 
     def watch(self, callback: Callable[[List[Change]], Any], collection: Optional[str] = None) -> Watch:
         """Calls `callback` with the changes of each commit to a collection; None: to any. An empty list means: read
-        everything again. It runs on Kedge's thread, or through the dispatcher, and may not wait for the server."""
+        everything again. It runs on Kedge's thread, or through the dispatcher, and may not wait for the server. A watch
+        runs as long as it is held."""
         return self._watch(lib.kedge_watch, lib.kedge_python_changes, callback, watch_handle, "kedge_watch_token **",
                            terminated_or_null(collection, "collection"))
 
