@@ -105,8 +105,10 @@ class TextsTest extends Case {
         refused(KedgeException.InvalidArgument.class, "not-caller-driven", db::loop);
         refused(KedgeException.InvalidArgument.class, "invalid-name",
                 () -> builder("other").schemaVersion(".1").open());
-        assertThrows(KedgeException.InvalidArgument.class,
-                () -> builder("other").mutator("a", 0, (tx, args) -> {}).open());
+        for (int version : new int[] {0, -1, Integer.MIN_VALUE}) {
+            refused(KedgeException.InvalidArgument.class, "mutator-invalid",
+                    () -> builder("other").mutator("a", version, (tx, args) -> {}).open());
+        }
         assertThrows(KedgeException.NotFound.class, () -> db.cancel(Long.MAX_VALUE));
         assertThrows(KedgeException.LimitExceeded.class, () -> db.get("notes", "x".repeat(513)));
     }

@@ -106,6 +106,10 @@ public final class DatabaseBuilder {
             throw new KedgeException.InvalidArgument("mutator-invalid",
                     "the mutator " + name + " has no function");
         }
+        if (version < 1) { // to C a negative one would be a large one
+            throw new KedgeException.InvalidArgument("mutator-invalid", "the mutator " + name
+                    + " has version " + version + "; versions start at 1");
+        }
         return new NamedMutator(name, version, function);
     }
 
