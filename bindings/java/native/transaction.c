@@ -1,6 +1,7 @@
 /* Methods of io.kedge.Native for the transaction that a mutator sees. */
 #include "kedge_java.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static jlong tx_caller(JNIEnv *env, jclass class, jlong tx, jobjectArray texts)
@@ -94,30 +95,67 @@ static void tx_put_project(JNIEnv *env, jclass class, jlong tx, jbyteArray value
     (void)java_ok(env, status, &error);
 }
 
+static kedge_status refuse_text(kedge_error *error, const char *code, size_t at, const char *what)
+{
+    error->status = KEDGE_INVALID_JSON;
+    snprintf(error->code, sizeof error->code, "%s", code);
+    snprintf(error->message, sizeof error->message, "JSON is invalid at byte %zu: %s", at, what);
+    return error->status;
+}
+
+/* cJSON cuts a string at an escaped NUL, and takes control characters in it. kedge_tx_put refuses
+ * both, and so does this, in the same words. */
+static kedge_status check_strings(const java_copy *json, kedge_error *error)
+{
+    static const char nul[] = "\\u0000";
+    bool inside = false;
+    for (size_t i = 0; i < json->size; i++) {
+        const unsigned char byte = (unsigned char)json->bytes[i];
+        if (byte == '"') inside = !inside;
+        if (!inside) continue;
+        if (byte < 0x20)
+            return refuse_text(error, "json-syntax", i, "a control character stands in a string");
+        if (byte != '\\') continue;
+        if (strncmp(json->bytes + i, nul, strlen(nul)) == 0) /* a NUL is behind the copy */
+            return refuse_text(error, "json-nul", i, "a NUL is not allowed");
+        i++; /* an escaped byte, which may be a quote or a backslash */
+    }
+    return KEDGE_OK;
+}
+
 /* What tx_with_tree does: the same numbers stand in io.kedge.Transaction. */
 enum { MERGE, PATCH, CALL };
 
-/* Functions that take a tree of cJSON, which is made of `json`. Of what is no JSON there is none:
- * Kedge refuses the NULL with a sentence. `first` is the collection, or the name of a mutator. */
+/* Of what is no JSON there is no tree: Kedge refuses the NULL with a sentence. */
+static kedge_status use_tree(kedge_tx *tx, jint kind, const char *first, const char *id,
+                             const java_copy *json, kedge_error *error)
+{
+    kedge_status status;
+    /* Up to the NUL behind the copy, so that nothing may follow the value. */
+    cJSON *tree = cJSON_ParseWithLengthOpts(json->bytes, json->size + 1, NULL, true);
+    if (kind == MERGE)
+        status = kedge_tx_merge_json(tx, first, id, tree, error);
+    else if (kind == PATCH)
+        status = kedge_tx_patch_json(tx, first, id, tree, error);
+    else
+        status = kedge_tx_call_json(tx, first, tree, error);
+    cJSON_Delete(tree);
+    return status;
+}
+
+/* Functions that take a tree of cJSON, which is made of `json`. `first` is the collection, or the
+ * name of a mutator. */
 static void tx_with_tree(JNIEnv *env, jclass class, jlong tx, jint kind, jbyteArray first,
                          jbyteArray id, jbyteArray json)
 {
     (void)class;
     java_copy copies[3];
     if (!java_copy_all(env, (jbyteArray[]){first, id, json}, copies, 3)) return;
-    /* Up to the NUL behind the copy, so that nothing may follow the value. */
-    cJSON *tree = cJSON_ParseWithLengthOpts(copies[2].bytes, copies[2].size + 1, NULL, true);
     kedge_error error = {0};
-    kedge_status status;
-    if (kind == MERGE)
+    kedge_status status = check_strings(&copies[2], &error);
+    if (status == KEDGE_OK)
         status =
-            kedge_tx_merge_json(java_pointer(tx), copies[0].bytes, copies[1].bytes, tree, &error);
-    else if (kind == PATCH)
-        status =
-            kedge_tx_patch_json(java_pointer(tx), copies[0].bytes, copies[1].bytes, tree, &error);
-    else
-        status = kedge_tx_call_json(java_pointer(tx), copies[0].bytes, tree, &error);
-    cJSON_Delete(tree);
+            use_tree(java_pointer(tx), kind, copies[0].bytes, copies[1].bytes, &copies[2], &error);
     java_free_all(copies, 3);
     (void)java_ok(env, status, &error);
 }

@@ -7,7 +7,7 @@ from ._errors import Closed, Error, NoMemory, NotFound, Rejected, call, text_of
 from ._handles import Handle, here
 from ._library import ffi, lib
 from ._records import Caller
-from ._texts import as_json, sized_text, terminated, utf8
+from ._texts import as_json, check_strings, sized_text, terminated, utf8
 
 NOTHING: Any = object()  # no default was given
 
@@ -107,12 +107,17 @@ class Transaction:
 
     def _with_tree(self, function: Any, value: Any, what: str, *arguments: Any) -> None:
         data = as_json(value, what)
-        # Up to the NUL that Python has behind the bytes, so that nothing may follow the value.
-        tree = lib.cJSON_ParseWithLengthOpts(data, len(data) + 1, ffi.NULL, 1)
-        try:
-            self._call(function, *arguments, tree)  # Kedge refuses NULL, which comes of what is no JSON, with a sentence
-        finally:
-            lib.cJSON_Delete(tree)
+
+        def with_tree(tx: Any, error: Any) -> int:
+            check_strings(data)
+            # Up to the NUL that Python has behind the bytes, so that nothing may follow the value.
+            tree = lib.cJSON_ParseWithLengthOpts(data, len(data) + 1, ffi.NULL, 1)
+            try:  # Kedge refuses NULL, which comes of what is no JSON, with a sentence
+                return int(function(tx, *arguments, tree, error))
+            finally:
+                lib.cJSON_Delete(tree)
+
+        self._call(with_tree)
 
     def reject(self, code: str, message: str) -> NoReturn:
         """Refuses the mutation: raises Rejected. `code` matches [a-z0-9-]{1,63}; `message` is for people."""

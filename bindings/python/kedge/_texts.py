@@ -1,5 +1,6 @@
 """Texts and JSON on their way into the C library and back."""
 import json
+import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._errors import InvalidArgument, InvalidJSON
@@ -88,6 +89,24 @@ def as_json(value: Any, what: str) -> bytes:
     except (ValueError, RecursionError) as failure:
         raise InvalidJSON("json-invalid", f"the {what} is no JSON: {failure}") from failure
     return utf8(made, what)
+
+
+# What decides in a string of JSON: a quote, the escape of a NUL, any other escape, a control character.
+MARKS = re.compile(rb'"|\\u0000|\\.|[\x00-\x1f]', re.DOTALL)
+
+
+def check_strings(data: bytes) -> None:
+    """cJSON cuts a string at an escaped NUL, and takes control characters in it. kedge_tx_put refuses both, and so does
+    this, in the same words."""
+    inside = False
+    for mark in MARKS.finditer(data):
+        where, found = f"JSON is invalid at byte {mark.start()}", mark.group()
+        if found == b'"':
+            inside = not inside
+        elif inside and found == b"\\u0000":
+            raise InvalidJSON("json-nul", f"{where}: a NUL is not allowed")
+        elif inside and found < b" ":
+            raise InvalidJSON("json-syntax", f"{where}: a control character stands in a string")
 
 
 def sized_text(pointer: Any, size: int) -> str:

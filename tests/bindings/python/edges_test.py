@@ -4,6 +4,7 @@ usage: edges_test.py SERVER"""
 import asyncio
 import copy
 import gc
+import json
 import logging
 import os
 import pathlib
@@ -73,9 +74,17 @@ def forget_a_database(tx, args):
     gc.collect()
 
 
+steps = []
+
+
+@kedge.mutator("any.step")
+def take_the_step_of_the_test(tx, args):
+    steps[0](tx)
+
+
 outside = []
 MUTATORS = [count_items, keep_transaction, raise_what_is_given, write_what_is_no_json, merge_what_is_no_json,
-            reject_without_a_code, use_the_database, forget_a_database]
+            reject_without_a_code, use_the_database, forget_a_database, take_the_step_of_the_test]
 NOTE = {"collection": "notes", "id": "1", "value": {"text": "hi"}}
 
 
@@ -344,6 +353,37 @@ class Mutators(Case):
         self.assertRaises(kedge.NotFound, db.get, "notes", "left")
         self.assertEqual(db.mutate("kedge.put", NOTE), 1)
         self.assertEqual(db.mutate("bad.merge", " {} "), 2)
+
+    def refused_as_by_put(self, tx, tree, call):
+        """What tx.put says of a tree, and then a call, which must say the same."""
+        with self.assertRaises(kedge.InvalidJSON) as put:
+            tx.put("notes", "1", tree)
+        with self.assertRaises(kedge.InvalidJSON) as failure:
+            call(tree)
+        self.assertEqual(str(failure.exception), str(put.exception))
+        raise failure.exception
+
+    def test_a_string_that_put_refuses_is_refused_by_merge_patch_and_call(self):
+        self.addCleanup(steps.clear)
+        db = self.open()
+        db.mutate("kedge.put", NOTE)
+        for code, texts in {"json-nul": (json.dumps("a\0b"), json.dumps("\\\0"), r'"\"\u0000"'),
+                            "json-syntax": ('"a\1b"', '"a\0b"')}.items():
+            for text in texts:
+                trees = ['{"text":%s}' % text, "{%s:1}" % text, '[{"op":"add","path":"/text","value":%s}]' % text,
+                         '{"collection":"notes","id":"1","value":%s}' % text]
+                calls = [lambda tx, tree: tx.merge("notes", "1", tree), lambda tx, tree: tx.merge("notes", "1", tree),
+                         lambda tx, tree: tx.patch("notes", "1", tree), lambda tx, tree: tx.call("kedge.put", tree)]
+                for tree, call in zip(trees, calls):
+                    steps[:] = [lambda tx, tree=tree, call=call: self.refused_as_by_put(
+                        tx, kedge.JSON(tree), lambda given: call(tx, given))]
+                    self.refused(kedge.Rejected, code, db.mutate, "any.step", 1)
+                    self.assertEqual(db.get("notes", "1"), {"text": "hi"})
+        steps[:] = [lambda tx: tx.merge("notes", "1", {"text": "a\0b"})]
+        self.refused(kedge.Rejected, "json-nul", db.mutate, "any.step", 1)
+        steps[:] = [lambda tx: tx.merge("notes", "1", kedge.JSON('{\t"text":%s}' % json.dumps(r"\u0000" + '"')))]
+        db.mutate("any.step", 1)  # a text about an escape
+        self.assertEqual(db.get("notes", "1"), {"text": r"\u0000" + '"'})
 
     def test_one_that_rejects_with_what_is_no_code(self):
         self.assertRaises(kedge.Rejected, self.open().mutate, "bad.code", 1)

@@ -5,6 +5,7 @@
 
 #include <kedge/cjson.h>
 #include <kedge/kedge.h>
+#include <stdio.h>
 #include <string.h>
 
 static inline kedge_options ckedge_options(void)
@@ -45,6 +46,37 @@ static inline kedge_stats ckedge_stats(void)
 static inline kedge_repair_report ckedge_repair_report(void)
 {
     return (kedge_repair_report)KEDGE_REPAIR_REPORT_INIT;
+}
+
+static inline kedge_status ckedge_refuse_text(kedge_error *error, const char *code, size_t at,
+                                              const char *what)
+{
+    error->status = KEDGE_INVALID_JSON;
+    snprintf(error->code, sizeof error->code, "%s", code);
+    snprintf(error->message, sizeof error->message, "JSON is invalid at byte %zu: %s", at, what);
+    return error->status;
+}
+
+/* cJSON cuts a string at an escaped NUL, and takes control characters in it. kedge_tx_put refuses
+ * both, and so does this, in the same words. */
+static inline kedge_status ckedge_check_strings(const char *json, size_t size, kedge_error *error)
+{
+    static const char nul[] = "\\u0000";
+    const size_t nul_size = sizeof nul - 1;
+    bool inside = false;
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char byte = (unsigned char)json[i];
+        if (byte == '"') inside = !inside;
+        if (!inside) continue;
+        if (byte < 0x20)
+            return ckedge_refuse_text(error, "json-syntax", i,
+                                      "a control character stands in a string");
+        if (byte != '\\') continue;
+        if (size - i >= nul_size && memcmp(json + i, nul, nul_size) == 0)
+            return ckedge_refuse_text(error, "json-nul", i, "a NUL is not allowed");
+        i++; /* an escaped byte, which may be a quote or a backslash */
+    }
+    return KEDGE_OK;
 }
 
 /* JSON as a tree, which the caller deletes. NULL: it is no JSON, or something follows the value. */

@@ -213,7 +213,10 @@ public final class Transaction {
             UnsafeMutablePointer<kedge_error>
         ) -> kedge_status
     ) throws {
-        let tree = try encoded(value, what) { ckedge_parse($0, $1) }
+        let tree = try encoded(value, what) { json, size in
+            _ = try call { ckedge_check_strings(json, size, $1) }
+            return ckedge_parse(json, size)
+        }
         defer { cJSON_Delete(tree) }
         try name.terminated("name") { name in
             try id.terminated("id") { key in

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 class MutatorsTest extends Case {
@@ -160,6 +161,47 @@ class MutatorsTest extends Case {
                     () -> "mutator " + number);
             assertTrue(db.find("notes", "left").isEmpty());
         }
+    }
+
+    /** What tx.put says of a tree, and then a call, which must say the same. */
+    private static void refusedAsByPut(Transaction tx, Json tree, Consumer<Json> call) {
+        KedgeException put = assertThrows(KedgeException.InvalidJson.class,
+                () -> tx.put("notes", "1", tree));
+        KedgeException failure = assertThrows(KedgeException.InvalidJson.class,
+                () -> call.accept(tree));
+        assertEquals(put.getMessage(), failure.getMessage());
+        throw failure;
+    }
+
+    @Test
+    void a_string_that_put_refuses_is_refused_by_merge_patch_and_call() {
+        Mutator[] now = new Mutator[1];
+        Database db = with((tx, args) -> now[0].run(tx, args));
+        db.mutate("kedge.put", NOTE);
+        Json[] texts = {Json.value("a\0b"), Json.value("\\\0"), Json.of("\"\\\"\\u0000\""),
+            Json.of("\"a\u0001b\""), Json.of("\"a\0b\"")};
+        for (int i = 0; i < texts.length; i++) {
+            Json text = texts[i];
+            for (Mutator mutator : List.<Mutator>of(
+                    (tx, args) -> refusedAsByPut(tx, Json.object("text", text),
+                            tree -> tx.merge("notes", "1", tree)),
+                    (tx, args) -> refusedAsByPut(tx, Json.of("{" + text + ":1}"),
+                            tree -> tx.merge("notes", "1", tree)),
+                    (tx, args) -> refusedAsByPut(tx, Json.array(
+                            Json.object("op", "add", "path", "/text", "value", text)),
+                            tree -> tx.patch("notes", "1", tree)),
+                    (tx, args) -> refusedAsByPut(tx,
+                            Json.object("collection", "notes", "id", "1", "value", text),
+                            tree -> tx.call("kedge.put", tree)))) {
+                now[0] = mutator;
+                refused(KedgeException.Rejected.class, i < 3 ? "json-nul" : "json-syntax",
+                        () -> db.mutate("test", "1"));
+                assertEquals("{\"text\":\"hi\"}", db.get("notes", "1"));
+            }
+        }
+        now[0] = (tx, args) -> tx.merge("notes", "1", Json.of("{\t\"text\":\"\\\\u0000\\\"\"}"));
+        db.mutate("test", "1"); // a text about an escape
+        assertEquals("{\"text\":\"\\\\u0000\\\"\"}", db.get("notes", "1"));
     }
 
     @Test

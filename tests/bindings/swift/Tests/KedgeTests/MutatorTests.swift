@@ -4,6 +4,18 @@ import XCTest
 
 @testable import Kedge
 
+/// What `tx.put` says of a tree, and then a call, which must say the same.
+private func refusedAsByPut(_ tx: Transaction, _ tree: String, _ call: (RawJSON) throws -> Void)
+    throws
+{
+    var told = "nothing"
+    do { try tx.put("notes", "1", RawJSON(tree)) } catch { told = "\(error)" }
+    do { try call(RawJSON(tree)) } catch {
+        XCTAssertEqual("\(error)", told)
+        throw error
+    }
+}
+
 final class MutatorTests: Case {
     func testWhatAMutatorSeesAndDoes() throws {
         var options = options()
@@ -51,6 +63,48 @@ final class MutatorTests: Case {
         XCTAssertNil(failure?.cause)
         XCTAssertNil(try db.get("notes", "left", as: JSON.self))
         XCTAssertEqual(try db.status().pending, 1)
+    }
+
+    func testAStringThatPutRefusesIsRefusedByMergePatchAndCall() throws {
+        let texts = [
+            #""a\u0000b""#, #""\\\u0000""#, #""\"\u0000""#, "\"a\u{1}b\"", "\"a\0b\"",
+        ]
+        var options = options()
+        options.clientMutators = [
+            Mutator("value") { (tx, at: Int) in
+                try refusedAsByPut(tx, #"{"text":\#(texts[at])}"#) {
+                    try tx.merge("notes", "1", $0)
+                }
+            },
+            Mutator("key") { (tx, at: Int) in
+                try refusedAsByPut(tx, "{\(texts[at]):1}") { try tx.merge("notes", "1", $0) }
+            },
+            Mutator("patch") { (tx, at: Int) in
+                try refusedAsByPut(tx, #"[{"op":"add","path":"/text","value":\#(texts[at])}]"#) {
+                    try tx.patch("notes", "1", $0)
+                }
+            },
+            Mutator("call") { (tx, at: Int) in
+                try refusedAsByPut(tx, #"{"collection":"notes","id":"1","value":\#(texts[at])}"#) {
+                    try tx.call("kedge.put", $0)
+                }
+            },
+            Mutator("encoded") { (tx, _: Int) in try tx.merge("notes", "1", ["text": "a\0b"]) },
+            Mutator("escaped") { (tx, _: Int) in
+                try tx.merge("notes", "1", RawJSON("{\t\"text\":\"\\\\u0000\\\"\"}"))
+            },
+        ]
+        let db = try Database(options)
+        try db.put("notes", "1", Note(text: "hi"))
+        for at in texts.indices {
+            for name in ["value", "key", "patch", "call"] {
+                refused(.rejected, at < 3 ? "json-nul" : "json-syntax") { try db.mutate(name, at) }
+                XCTAssertEqual(try db.get("notes", "1"), Note(text: "hi"))
+            }
+        }
+        refused(.rejected, "json-nul") { try db.mutate("encoded", 1) }
+        try db.mutate("escaped", 1)  // a text about an escape
+        XCTAssertEqual(try db.get("notes", "1"), Note(text: #"\u0000""#))
     }
 
     func testATransactionEndsWithItsMutator() throws {
