@@ -159,9 +159,9 @@ void kedge_api_pull_log(kedge_api_call *call, const kedge_wire_pull_request *req
 /* Sets a client's outcomes at or below the snapshot to those that the snapshot's replay gave. */
 kedge_status kedge_api_tell_rejections(kedge_api_call *call, kedge_logged_snapshot *snapshot,
                                        kedge_bytes client, kedge_wire_outcomes *outcomes);
-/* Whether the failure is damage of a snapshot, and not of the entries. It is counted and logged
- * then. */
-bool kedge_api_snapshot_is_damaged(kedge_api_call *call, kedge_status status);
+/* Counts and logs a failure that is damage of a snapshot, and not of the entries. Returns whether
+ * it is. */
+bool kedge_api_report_damaged_snapshot(kedge_api_call *call, kedge_status status);
 /* On a log project drops the outcomes that neither an append nor the last snapshot has decided. One
  * that is damaged has decided nothing. */
 kedge_status kedge_api_keep_decided(kedge_api_call *call, kedge_bytes client,

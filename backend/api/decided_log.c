@@ -60,7 +60,7 @@ kedge_status kedge_api_tell_rejections(kedge_api_call *call, kedge_logged_snapsh
     return status;
 }
 
-bool kedge_api_snapshot_is_damaged(kedge_api_call *call, kedge_status status)
+bool kedge_api_report_damaged_snapshot(kedge_api_call *call, kedge_status status)
 {
     if (status != KEDGE_CORRUPT || strcmp(call->error.code, KEDGE_LOG_CORRUPT) == 0) return false;
     kedge_background_failed(&call->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &call->error);
@@ -92,7 +92,7 @@ kedge_status kedge_api_keep_decided(kedge_api_call *call, kedge_bytes client,
             kedge_logged_snapshot_close(&snapshot);
         }
     }
-    if (kedge_api_snapshot_is_damaged(call, status)) {
+    if (kedge_api_report_damaged_snapshot(call, status)) {
         last = -1;
         status = KEDGE_OK;
     }

@@ -5,12 +5,10 @@
  * nothing, or that is far behind the last snapshot, gets the name of the snapshot instead. The
  * entries are the truth: a snapshot whose object is damaged is passed over. */
 #include "backend/api/call.h"
-#include "backend/base/background.h"
 #include "backend/logged/entry.h"
 #include "backend/logged/snapshots.h"
 #include "backend/versioned/versions/versions.h"
 #include "common/assert.h"
-#include "common/error.h"
 #include "wire/pull.h"
 
 #include <string.h>
@@ -129,19 +127,6 @@ static kedge_status read_entries(log_pull *pull, bool *gap)
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }
 
-/* ---- damage ---- */
-
-/* The hash of the state at the version that was reached, if it has a snapshot. */
-static kedge_status find_hash(log_pull *pull, kedge_wire_replay *out)
-{
-    kedge_api_call *call = pull->call;
-    if (pull->snapshot[0] == '\0') return KEDGE_OK;
-    kedge_status status =
-        kedge_logged_snapshot_hash(&call->project, pull->snapshot, out->hash, &call->error);
-    out->hashed = status == KEDGE_OK;
-    return kedge_api_snapshot_is_damaged(call, status) ? KEDGE_OK : status;
-}
-
 /* ---- the client ---- */
 
 /* The native client's own state; one of another group or user is not known. */
@@ -186,7 +171,7 @@ static kedge_status decide(log_pull *pull, kedge_api_decided *decided,
                            kedge_wire_replay_mutation *mutation)
 {
     kedge_status status = kedge_api_decide_duplicate(decided, mutation, &pull->arena);
-    if (pull->from > 0 || !kedge_api_snapshot_is_damaged(pull->call, status)) return status;
+    if (pull->from > 0 || !kedge_api_report_damaged_snapshot(pull->call, status)) return status;
     decided->number = -1;
     return KEDGE_OK;
 }
@@ -225,6 +210,17 @@ static kedge_status fill_entries(log_pull *pull, kedge_wire_replay *out)
     out->entries = entries;
     out->count = pull->count;
     return status;
+}
+
+/* The hash of the state at the version that was reached, if it has a snapshot. */
+static kedge_status find_hash(log_pull *pull, kedge_wire_replay *out)
+{
+    kedge_api_call *call = pull->call;
+    if (pull->snapshot[0] == '\0') return KEDGE_OK;
+    kedge_status status =
+        kedge_logged_snapshot_hash(&call->project, pull->snapshot, out->hash, &call->error);
+    out->hashed = status == KEDGE_OK;
+    return kedge_api_report_damaged_snapshot(call, status) ? KEDGE_OK : status;
 }
 
 /* The version that was reached, with `recent`, for the lmid. */
@@ -309,7 +305,7 @@ static kedge_status respond(log_pull *pull)
         status = kedge_logged_last_snapshot(&call->project, &pull->last_snapshot, &call->error);
     if (status == KEDGE_OK && wants_snapshot(pull, false)) {
         status = respond_snapshot(pull);
-        if (!kedge_api_snapshot_is_damaged(call, status)) return status;
+        if (!kedge_api_report_damaged_snapshot(call, status)) return status;
         pull->from = from;
         status = KEDGE_OK;
     }
