@@ -8,7 +8,7 @@
 #include "backend/log/layout.h"
 #include "backend/versioned/projects/organizations.h"
 #include "tests/backend/project_records.h"
-#include "tests/crashpoints/gate.h"
+#include "tests/jobs/process.h"
 #include "tests/support/project.h"
 
 #include <stdio.h>
@@ -250,24 +250,6 @@ static void test_an_import_under_way_is_not_deleted(void **state)
 
 /* ---- beside the making of another project of the name ---- */
 
-static char answer[1024]; /* to the last request, as far as it fits */
-
-static int ask_by(kedge_backend *backend, const char *method, const char *path, const char *body)
-{
-    static const kedge_identity admin = {
-        .user = "root", .role = "admin", .organization = "*", .admin = true};
-    kedge_api_response response = {.body = kedge_buffer_make(&kedge_allocator_default)};
-    const kedge_api_request request = {.method = kedge_bytes_of(method),
-                                       .path = kedge_bytes_of(path),
-                                       .body = kedge_bytes_of(body),
-                                       .identity = &admin};
-    kedge_backend_handle(backend, &request, &response);
-    int status = response.status;
-    snprintf(answer, sizeof answer, "%.*s", (int)response.body.size, response.body.data);
-    kedge_buffer_free(&response.body);
-    return status;
-}
-
 #define SHEET     "/v1/orgs/acme/projects/sheet"
 #define SHEET_LOG "{\"kind\":\"log\"}"
 #define PUSH                                                                                       \
@@ -282,7 +264,7 @@ static int made_status; /* of the one in the middle */
 static void make_by_another(test_world *world)
 {
     kedge_backend *other = world_new_backend(world);
-    made_status = ask_by(other, "PUT", SHEET, SHEET_LOG);
+    made_status = jobs_ask_by(other, "PUT", SHEET, SHEET_LOG, NULL);
     kedge_backend_free(other);
 }
 
@@ -308,15 +290,18 @@ static test_world *make_sheet(void **made)
 /* There is no such project, or a new one, which has all that it needs. */
 static void check_whole(test_world *world)
 {
+    kedge_buffer answer;
     world_disarm(world);
     world_restart(world);
-    int status = ask_by(world->backend, "GET", SHEET, "");
+    int status = jobs_ask_by(world->backend, "GET", SHEET, "", &answer);
     if (status != 404) assert_int_equal(status, 200);
-    if (status == 200) assert_non_null(strstr(answer, "\"version\":0"));
+    if (status == 200) assert_non_null(strstr(answer.data, "\"version\":0"));
+    kedge_buffer_free(&answer);
     jobs_ask(world, "PUT", SHEET, SHEET_LOG);
     jobs_ask(world, "POST", SHEET "/push", PUSH);
-    assert_int_equal(ask_by(world->backend, "GET", SHEET, ""), 200);
-    assert_non_null(strstr(answer, "\"version\":1"));
+    assert_int_equal(jobs_ask_by(world->backend, "GET", SHEET, "", &answer), 200);
+    assert_non_null(strstr(answer.data, "\"version\":1"));
+    kedge_buffer_free(&answer);
 }
 
 static void test_a_project_that_is_made_in_a_deletion_is_none_or_whole(void **state)
@@ -348,7 +333,7 @@ static void test_a_project_that_is_deleted_while_it_is_made_is_none_or_whole(voi
         test_world *world = make_sheet(&made);
         world->meddle = delete_by_another;
         world->meddle_at = at;
-        (void)ask_by(world->backend, "PUT", SHEET, SHEET_LOG);
+        (void)jobs_ask_by(world->backend, "PUT", SHEET, SHEET_LOG, NULL);
         ended = world->meddle != NULL;
         world->meddle = NULL;
         if (ended) delete_by_another(world);
@@ -359,53 +344,18 @@ static void test_a_project_that_is_deleted_while_it_is_made_is_none_or_whole(voi
 
 /* ---- a deletion that slept ---- */
 
-typedef struct process {
-    gate ports;
-    kedge_backend *backend;
-    kedge_status status;
-    pthread_t thread;
-} process;
-
-static void *run_deletion(void *context)
+static kedge_status delete_notes(const jobs_process *own)
 {
-    process *own = context;
-    own->status = kedge_project_delete(HANDLE(own->backend, &notes), NULL);
-    gate_end(&own->ports);
-    return NULL;
-}
-
-/* Until it stands in front of port call `at`, from 1; false: it is over. */
-static bool start(process *made, test_world *world, int64_t at)
-{
-    memset(made, 0, sizeof *made);
-    gate_make(&made->ports, &world->store_records, &world->store_blobs);
-    kedge_records records = world->records;
-    kedge_blobs blobs = world->blobs;
-    world->records = made->ports.records;
-    world->blobs = made->ports.blobs;
-    made->backend = world_new_backend(world);
-    world->records = records;
-    world->blobs = blobs;
-    made->ports.stop_at = 2 * (at - 1);
-    assert_int_equal(pthread_create(&made->thread, NULL, run_deletion, made), 0);
-    return gate_wait(&made->ports);
-}
-
-static void end(process *running)
-{
-    gate_release(&running->ports, false);
-    pthread_join(running->thread, NULL);
-    kedge_backend_free(running->backend);
-    gate_free(&running->ports);
+    return kedge_project_delete(HANDLE(own->backend, &notes), NULL);
 }
 
 /* One deletion is stopped in front of call `at`, another one ends, and the name is used anew. */
 static bool sleep_and_wake(int64_t at, size_t *lost)
 {
     void *made;
-    process sleeper;
+    jobs_process sleeper;
     test_world *world = set_scene(&made);
-    bool ended = !start(&sleeper, world, at);
+    bool ended = !process_start(&sleeper, world, delete_notes, NULL, at);
     if (!ended) assert_int_equal(kedge_project_delete(NOTES(world), NULL), KEDGE_OK);
     world_restart(world);
     jobs_ask(world, "PUT", "/v1/orgs/acme/projects/notes", "");
@@ -413,7 +363,7 @@ static bool sleep_and_wake(int64_t at, size_t *lost)
     add_log(world, "notes");
     add_resources(world, "notes");
     size_t before = count_all(world, &notes);
-    end(&sleeper);
+    process_end(&sleeper);
     size_t gone = before - count_all(world, &notes);
     assert_true(gone <= 1);
     *lost += gone;

@@ -5,7 +5,7 @@
 #include "backend/api/api.h"
 #include "backend/memory/memory_ports.h"
 #include "tests/backend/project_records.h"
-#include "tests/crashpoints/gate.h"
+#include "tests/jobs/process.h"
 #include "tests/support/project.h"
 
 #include <stdio.h>
@@ -17,52 +17,16 @@
 
 /* ---- processes ---- */
 
-typedef struct process {
-    gate ports;
-    kedge_backend *backend;
-    const kedge_buffer *lines; /* of an import; NULL: a discard */
-    kedge_status status;
-    pthread_t thread;
-} process;
-
-static void *work(void *context)
+static kedge_status import_copy(const jobs_process *own)
 {
-    process *own = context;
     kedge_import_result result;
-    if (own->lines == NULL) {
-        own->status = kedge_import_discard(HANDLE(own->backend, &copy), NULL);
-    } else {
-        own->status = transfer_import_by(HANDLE(own->backend, &copy),
-                                         kedge_buffer_bytes(own->lines), &result, NULL);
-    }
-    gate_end(&own->ports);
-    return NULL;
+    return transfer_import_by(HANDLE(own->backend, &copy), kedge_buffer_bytes(own->lines), &result,
+                              NULL);
 }
 
-/* Until it stands in front of port call `at`, from 1; false: it is over. */
-static bool start(process *made, test_world *world, const kedge_buffer *lines, int64_t at)
+static kedge_status discard_copy(const jobs_process *own)
 {
-    memset(made, 0, sizeof *made);
-    gate_make(&made->ports, &world->store_records, &world->store_blobs);
-    kedge_records records = world->records;
-    kedge_blobs blobs = world->blobs;
-    world->records = made->ports.records;
-    world->blobs = made->ports.blobs;
-    made->backend = world_new_backend(world);
-    world->records = records;
-    world->blobs = blobs;
-    made->lines = lines;
-    made->ports.stop_at = 2 * (at - 1);
-    assert_int_equal(pthread_create(&made->thread, NULL, work, made), 0);
-    return gate_wait(&made->ports);
-}
-
-static void end(process *running)
-{
-    gate_release(&running->ports, false);
-    pthread_join(running->thread, NULL);
-    kedge_backend_free(running->backend);
-    gate_free(&running->ports);
+    return kedge_import_discard(HANDLE(own->backend, &copy), NULL);
 }
 
 /* ---- what is left ---- */
@@ -164,16 +128,16 @@ static void strike(test_world *world)
  * import goes to its end, and the discard to its. */
 static void meet(bool begun, int64_t k, int64_t j, bool *import_ended, bool *discard_ended)
 {
-    process import;
-    process discard;
+    jobs_process import;
+    jobs_process discard;
     const scene *set = &prepared[begun];
     test_world *world = copy_of(set);
-    *import_ended = !start(&import, world, &set->text, k);
-    *discard_ended = !start(&discard, world, NULL, j);
-    end(&import);
+    *import_ended = !process_start(&import, world, import_copy, &set->text, k);
+    *discard_ended = !process_start(&discard, world, discard_copy, NULL, j);
+    process_end(&import);
     bool seen = is_there(world);
     assert_int_equal(seen, import.status == KEDGE_OK);
-    end(&discard);
+    process_end(&discard);
     assert_int_equal(seen, is_there(world));
     if (seen) {
         transfer_check(world, &set->text);
@@ -224,10 +188,10 @@ static size_t count_blobs(test_world *world)
  * first removes nothing of that, but for one blob when it stood in front of its removal. */
 static bool sleep_and_wake(int64_t j, size_t *lost)
 {
-    process sleeper;
+    jobs_process sleeper;
     const scene *set = &prepared[true];
     test_world *world = copy_of(set);
-    bool ended = !start(&sleeper, world, NULL, j);
+    bool ended = !process_start(&sleeper, world, discard_copy, NULL, j);
     if (ended) {
         assert_int_equal(sleeper.status, KEDGE_OK);
     } else {
@@ -235,7 +199,7 @@ static bool sleep_and_wake(int64_t j, size_t *lost)
     }
     transfer_must_import(world, &copy, &set->other);
     size_t before = count_blobs(world);
-    end(&sleeper);
+    process_end(&sleeper);
     size_t gone = before - count_blobs(world);
     assert_true(gone <= 1);
     if (gone == 0) transfer_check(world, &set->other);

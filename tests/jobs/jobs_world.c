@@ -12,7 +12,8 @@
 
 /* ---- requests ---- */
 
-void jobs_ask(test_world *world, const char *method, const char *path, const char *body)
+int jobs_ask_by(kedge_backend *backend, const char *method, const char *path, const char *body,
+                kedge_buffer *answer)
 {
     static const kedge_identity admin = {
         .user = "root", .role = "admin", .organization = "*", .admin = true};
@@ -21,9 +22,20 @@ void jobs_ask(test_world *world, const char *method, const char *path, const cha
                                        .path = kedge_bytes_of(path),
                                        .body = kedge_bytes_of(body),
                                        .identity = &admin};
-    kedge_backend_handle(world->backend, &request, &response);
-    if (response.status >= 300) fail_msg("%s %s: %s", method, path, response.body.data);
-    kedge_buffer_free(&response.body);
+    kedge_backend_handle(backend, &request, &response);
+    if (answer != NULL)
+        *answer = response.body;
+    else
+        kedge_buffer_free(&response.body);
+    return response.status;
+}
+
+void jobs_ask(test_world *world, const char *method, const char *path, const char *body)
+{
+    kedge_buffer answer;
+    int status = jobs_ask_by(world->backend, method, path, body, &answer);
+    if (status >= 300) fail_msg("%s %s: %.*s", method, path, (int)answer.size, answer.data);
+    kedge_buffer_free(&answer);
 }
 
 /* ---- lines ---- */

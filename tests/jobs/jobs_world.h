@@ -7,7 +7,11 @@
 
 #include "backend/jobs/verify.h"
 
-/* A request of an administrator, which must succeed. */
+/* A request of an administrator to this backend. Returns the status. `answer` takes the body of
+ * the response, as a text, and is then the caller's; NULL: nobody wants it. */
+int jobs_ask_by(kedge_backend *backend, const char *method, const char *path, const char *body,
+                kedge_buffer *answer);
+/* The same to the world's backend; it must succeed. */
 void jobs_ask(test_world *world, const char *method, const char *path, const char *body);
 
 /* ---- lines ---- */
