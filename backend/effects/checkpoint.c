@@ -104,23 +104,32 @@ static bool text_of(const kedge_record *record, const char *name, char *out, siz
     return true;
 }
 
+static bool read_attributes(const kedge_record *record, kedge_reader_checkpoint *checkpoint)
+{
+    int64_t finished = number_of(record, "finished");
+    checkpoint->until_ms = number_of(record, "until");
+    checkpoint->at_ms = number_of(record, "at");
+    checkpoint->finished = finished != 0;
+    return (finished == 0 || finished == 1) && checkpoint->revision > 0 &&
+           text_of(record, "owner", checkpoint->owner, sizeof checkpoint->owner) &&
+           text_of(record, "parent", checkpoint->parent, sizeof checkpoint->parent) &&
+           text_of(record, "position", checkpoint->position, sizeof checkpoint->position);
+}
+
+/* The key tells the shard also of a record that is damaged. */
 static kedge_status read_row(const kedge_record *record, kedge_reader_checkpoint *checkpoint,
                              kedge_error *error)
 {
     kedge_bytes sort = record->key.sort;
     size_t prefix = sizeof SHARD - 1;
-    checkpoint->revision = number_of(record, "revision");
-    checkpoint->until_ms = number_of(record, "until");
-    checkpoint->at_ms = number_of(record, "at");
-    checkpoint->finished = number_of(record, "finished") != 0;
-    bool good = sort.size > prefix && sort.size - prefix < sizeof checkpoint->shard &&
-                checkpoint->revision > 0 &&
-                text_of(record, "owner", checkpoint->owner, sizeof checkpoint->owner) &&
-                text_of(record, "parent", checkpoint->parent, sizeof checkpoint->parent) &&
-                text_of(record, "position", checkpoint->position, sizeof checkpoint->position);
-    if (!good)
+    int64_t revision = number_of(record, "revision");
+    if (sort.size <= prefix || sort.size - prefix >= sizeof checkpoint->shard)
         return kedge_fail(error, KEDGE_CORRUPT, "checkpoint-corrupt",
-                          "the checkpoint %.*s of a stream is damaged", (int)sort.size, sort.data);
+                          "the key %.*s of a stream's checkpoint names no shard", (int)sort.size,
+                          sort.data);
+    checkpoint->revision = revision > 0 ? revision : 0;
+    if (!read_attributes(record, checkpoint))
+        *checkpoint = (kedge_reader_checkpoint){.revision = checkpoint->revision, .damaged = true};
     memcpy(checkpoint->shard, sort.data + prefix, sort.size - prefix);
     return KEDGE_OK;
 }
@@ -183,6 +192,7 @@ static kedge_attribute number(const char *name, int64_t value)
 static void set_condition(const kedge_reader_checkpoint *checkpoint, kedge_record_write *write)
 {
     write->condition = checkpoint->revision == 0 ? KEDGE_IF_ABSENT : KEDGE_IF_EQUAL;
+    if (checkpoint->revision == 0 && checkpoint->damaged) write->condition = KEDGE_IF_ANY;
     write->expected = number("revision", checkpoint->revision);
 }
 
@@ -218,8 +228,10 @@ kedge_status kedge_reader_checkpoint_save(const kedge_stream_reader_options *opt
     }
     kedge_status status =
         records->vtable->transact(records->self, writes, expired == NULL ? 1 : 2, error);
-    if (status == KEDGE_OK) checkpoint->revision++;
-    return status;
+    if (status != KEDGE_OK) return status;
+    checkpoint->revision++;
+    checkpoint->damaged = false;
+    return KEDGE_OK;
 }
 
 kedge_status kedge_reader_checkpoint_remove(const kedge_stream_reader_options *options,

@@ -15,7 +15,8 @@ typedef struct kedge_reader_checkpoint {
     int64_t until_ms;
     int64_t at_ms; /* changes that are older were all handled; 0: unknown */
     bool finished;
-    int64_t revision; /* 0: there is no record yet */
+    int64_t revision; /* 0: there is no record yet, or it is damaged */
+    bool damaged;     /* nothing but the shard is known, and perhaps the revision */
 } kedge_reader_checkpoint;
 
 typedef struct kedge_reader_checkpoints {

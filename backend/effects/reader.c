@@ -105,17 +105,23 @@ static kedge_status list_shards(round_work *work, kedge_error *error)
 
 /* ---- what has expired ---- */
 
-static kedge_status save_expired(round_work *work, kedge_reader_checkpoint *checkpoint,
-                                 const char *missing, kedge_error *error)
+static kedge_status save_with(round_work *work, kedge_reader_checkpoint *checkpoint,
+                              const kedge_stream_expired *expired, kedge_error *error)
 {
     const kedge_stream_reader_options *options = work->options;
-    kedge_stream_expired expired = {missing, checkpoint->at_ms};
-    kedge_status status = kedge_reader_checkpoint_save(options, checkpoint, &expired, error);
+    kedge_status status = kedge_reader_checkpoint_save(options, checkpoint, expired, error);
     if (status != KEDGE_OK) return status;
     work->round->expired++;
     work->round->more = true;
-    if (options->expired != NULL) options->expired(options->context, &expired);
+    if (options->expired != NULL) options->expired(options->context, expired);
     return KEDGE_OK;
+}
+
+static kedge_status save_expired(round_work *work, kedge_reader_checkpoint *checkpoint,
+                                 const char *missing, kedge_error *error)
+{
+    const kedge_stream_expired expired = {.shard = missing, .since_ms = checkpoint->at_ms};
+    return save_with(work, checkpoint, &expired, error);
 }
 
 /* Another reader was first: it goes on with the shard. */
@@ -124,6 +130,26 @@ static kedge_status note_lost(round_work *work, kedge_status status)
     if (status != KEDGE_CONFLICT) return status;
     work->round->lost++;
     return KEDGE_OK;
+}
+
+/* Nobody knows how far the shard was read: it is read again from the oldest change that is kept. */
+static kedge_status begin_anew(round_work *work, kedge_reader_checkpoint *checkpoint,
+                               kedge_error *error)
+{
+    const kedge_stream_expired expired = {.shard = checkpoint->shard, .damaged = true};
+    checkpoint->position[0] = '\0';
+    checkpoint->at_ms = 0;
+    return note_lost(work, save_with(work, checkpoint, &expired, error));
+}
+
+static kedge_status look_at_damaged(round_work *work, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < work->checkpoints.count && status == KEDGE_OK; i++) {
+        if (work->checkpoints.of[i].damaged)
+            status = begin_anew(work, &work->checkpoints.of[i], error);
+    }
+    return status;
 }
 
 /* Shards that vanished before they were read to their end, and checkpoints that nobody needs any
@@ -310,6 +336,8 @@ static kedge_status read_shard(round_work *work, kedge_reader_checkpoint *checkp
     kedge_status status =
         options->stream->vtable->read(options->stream->self, &query, &batch, &failure);
     if (status == KEDGE_NOT_FOUND) return skip_trimmed(work, checkpoint, error);
+    if (status == KEDGE_INVALID_ARGUMENT && strcmp(failure.code, KEDGE_STREAM_NO_POSITION) == 0)
+        return begin_anew(work, checkpoint, error);
     if (status != KEDGE_OK) {
         if (error != NULL) *error = failure;
         return status;
@@ -348,6 +376,7 @@ kedge_status kedge_stream_reader_round(kedge_stream_reader *reader, kedge_stream
     kedge_status status = kedge_reader_checkpoints_load(work.options, &work.checkpoints, error);
     work.adopted = work.checkpoints.count == 0;
     if (status == KEDGE_OK) status = list_shards(&work, error);
+    if (status == KEDGE_OK) status = look_at_damaged(&work, error);
     if (status == KEDGE_OK) status = look_at_vanished(&work, error);
     if (status == KEDGE_OK) status = read_shards(&work, error);
     kedge_reader_checkpoints_free(&work.checkpoints);

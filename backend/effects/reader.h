@@ -8,7 +8,8 @@
  *
  * When changes were trimmed before they were read, the reader says so (`expired`), leaves a record
  * about it, and goes on with the oldest change that is kept. What the changes would have caused
- * must then be found in the tables themselves.
+ * must then be found in the tables themselves. The same holds when a checkpoint is damaged, or has
+ * a position that the stream never gave: changes that are kept are then handled again.
  *
  * Records of a reader, in the partition "Stream#{name}":
  *
@@ -33,6 +34,7 @@
 typedef struct kedge_stream_expired {
     const char *shard; /* whose changes are missing */
     int64_t since_ms;  /* changes that are older were all handled; 0: unknown */
+    bool damaged;      /* the checkpoint was: only what had been trimmed before can be missing */
 } kedge_stream_expired;
 
 typedef struct kedge_stream_reader_options {

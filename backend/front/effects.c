@@ -12,14 +12,19 @@ void kedge_effects_log_passed(kedge_logger *logger, const kedge_error *error)
 void kedge_effects_log_expired(kedge_logger *logger, const kedge_stream_expired *expired)
 {
     kedge_logger_line line;
-    if (!kedge_logger_begin(&line, logger, KEDGE_LOGGER_ERROR, "changes-expired")) return;
+    const char *name = expired->damaged ? "stream-checkpoint-damaged" : "changes-expired";
+    if (!kedge_logger_begin(&line, logger, KEDGE_LOGGER_ERROR, name)) return;
     kedge_json_key(&line.json, "shard");
     kedge_json_chars(&line.json, expired->shard);
     kedge_json_key(&line.json, "since_ms");
     kedge_json_integer(&line.json, expired->since_ms);
     kedge_json_key(&line.json, "detail");
-    kedge_json_chars(&line.json, "changes were lost before they were read; kedge-admin "
-                                 "reprocess-logs does what they would have caused");
+    kedge_json_chars(&line.json,
+                     expired->damaged
+                         ? "nobody knows how far the shard was read: what is kept of it is read "
+                           "again; kedge-admin reprocess-logs makes up for what is not"
+                         : "changes were lost before they were read; kedge-admin "
+                           "reprocess-logs does what they would have caused");
     kedge_logger_end(&line);
 }
 

@@ -73,7 +73,7 @@ kedge_status kedge_stream_query_check(const kedge_stream_query *query, kedge_err
 
 kedge_status kedge_stream_invalid_position(kedge_bytes position, kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-position",
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, KEDGE_STREAM_NO_POSITION,
                       "the stream never gave the position %.*s", (int)position.size,
                       position.size == 0 ? "" : position.data);
 }

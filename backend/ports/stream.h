@@ -28,6 +28,8 @@
 
 /* The code of the KEDGE_NOT_FOUND above. */
 #define KEDGE_STREAM_TRIMMED "changes-trimmed"
+/* That of the KEDGE_INVALID_ARGUMENT of a read from a position that the stream never gave. */
+#define KEDGE_STREAM_NO_POSITION "invalid-position"
 
 typedef struct kedge_stream_shard {
     const char *id;     /* 1 to KEDGE_STREAM_SHARD_BYTES_MAX bytes, NUL-terminated */
