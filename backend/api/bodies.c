@@ -46,20 +46,28 @@ static bool has_hash(void *context, kedge_item *item)
     return !search->found;
 }
 
+/* Whether an item of the state has this body. */
+static kedge_status find_item(kedge_api_call *call, kedge_state *state,
+                              const uint8_t hash[KEDGE_SHA256_SIZE], bool *found)
+{
+    const kedge_map *map = NULL;
+    body_search search = {.hash = hash};
+    kedge_status status = kedge_state_collection(state, call->argument[0], &map, &call->error);
+    if (status == KEDGE_OK && map != NULL) kedge_map_visit_items(map, has_hash, &search);
+    *found = search.found;
+    return status;
+}
+
 /* Whether an item of the newest version has this body. An older version that a client reads may
  * have gone in the meantime, and its bodies with it; that is no damage. */
 static kedge_status is_referred_to(kedge_api_call *call, const kedge_version *head,
                                    const uint8_t hash[KEDGE_SHA256_SIZE], bool *referred)
 {
     kedge_state *state;
-    const kedge_map *map = NULL;
-    body_search search = {.hash = hash};
     kedge_status status = kedge_state_open(&call->project, head, &state, &call->error);
     if (status != KEDGE_OK) return status;
-    status = kedge_state_collection(state, call->argument[0], &map, &call->error);
-    if (status == KEDGE_OK && map != NULL) kedge_map_visit_items(map, has_hash, &search);
+    status = find_item(call, state, hash, referred);
     kedge_state_close(state);
-    *referred = search.found;
     return status;
 }
 
@@ -70,19 +78,55 @@ static void refuse_damaged(kedge_api_call *call, const kedge_error *damage)
     kedge_api_refuse(call, 404, damage->code, "%s", damage->message);
 }
 
+static void refuse_unknown(kedge_api_call *call)
+{
+    kedge_api_refuse(call, 404, "body-not-found",
+                     "no body of this hash is stored by itself in the collection \"%.*s\"",
+                     (int)call->argument[0].size, call->argument[0].data);
+}
+
 static kedge_status refuse_missing(kedge_api_call *call, const kedge_version *head,
                                    const uint8_t hash[KEDGE_SHA256_SIZE], const kedge_error *damage)
 {
     bool referred = false;
     kedge_status status = is_referred_to(call, head, hash, &referred);
     if (status != KEDGE_OK) return status;
-    if (referred) {
+    if (referred)
         refuse_damaged(call, damage);
-    } else {
-        kedge_api_refuse(call, 404, "body-not-found",
-                         "no body of this hash is stored by itself in the collection \"%.*s\"",
-                         (int)call->argument[0].size, call->argument[0].data);
+    else
+        refuse_unknown(call);
+    return KEDGE_OK;
+}
+
+/* ---- of a log project, where only snapshots refer to bodies ---- */
+
+static kedge_status discard_last_snapshot(kedge_api_call *call,
+                                          const uint8_t hash[KEDGE_SHA256_SIZE],
+                                          const kedge_error *damage)
+{
+    kedge_logged_snapshot snapshot;
+    int64_t last = -1;
+    bool found = false;
+    kedge_status status = kedge_logged_last_snapshot(&call->project, &last, &call->error);
+    if (status != KEDGE_OK || last < 1) return status;
+    status = kedge_logged_snapshot_open(&call->project, last, &snapshot, &call->error);
+    if (status != KEDGE_OK) return status;
+    status = find_item(call, snapshot.state, hash, &found);
+    if (found) {
+        call->error = *damage;
+        status = kedge_api_discard_snapshot(call, &snapshot);
     }
+    kedge_logged_snapshot_close(&snapshot);
+    return status;
+}
+
+/* The client pulls again, and gets the entries. */
+static kedge_status refuse_of_snapshot(kedge_api_call *call, const uint8_t hash[KEDGE_SHA256_SIZE],
+                                       const kedge_error *damage)
+{
+    kedge_status status = discard_last_snapshot(call, hash, damage);
+    if (status != KEDGE_OK && !kedge_api_report_damaged_snapshot(call, status)) return status;
+    refuse_unknown(call);
     return KEDGE_OK;
 }
 
@@ -95,16 +139,21 @@ static kedge_status respond_body(kedge_api_call *call, const kedge_version *head
     kedge_hex_decode(call->argument[1], hash, sizeof hash);
     kedge_buffer stored = kedge_buffer_make(call->allocator);
     kedge_buffer plain = kedge_buffer_make(call->allocator);
+    bool of_log = call->project.history != NULL;
     kedge_status status =
         kedge_blob_body(&call->project, call->argument[0], hash, &stored, &plain, &damage);
+    if (status == KEDGE_CORRUPT && of_log) /* one read proves nothing */
+        status = kedge_blob_body(&call->project, call->argument[0], hash, &stored, &plain, &damage);
     if (status == KEDGE_OK && call->request->accepts_gzip) {
         respond_stored(call, kedge_buffer_bytes(&stored));
     } else if (status == KEDGE_OK) {
         kedge_buffer_append_bytes(&call->response->body, kedge_buffer_bytes(&plain));
         call->response->immutable = true;
+    } else if (status == KEDGE_CORRUPT && of_log) {
+        status = refuse_of_snapshot(call, hash, &damage);
     } else if (strcmp(damage.code, "item-body-missing") == 0) {
         status = refuse_missing(call, head, hash, &damage);
-    } else if (strcmp(damage.code, "item-body-damaged") == 0 && call->project.history == NULL) {
+    } else if (strcmp(damage.code, "item-body-damaged") == 0) {
         refuse_damaged(call, &damage);
         status = KEDGE_OK;
     } else {

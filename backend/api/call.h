@@ -159,23 +159,37 @@ void kedge_api_pull_log(kedge_api_call *call, const kedge_wire_pull_request *req
 /* Sets a client's outcomes at or below the snapshot to those that the snapshot's replay gave. */
 kedge_status kedge_api_tell_rejections(kedge_api_call *call, kedge_logged_snapshot *snapshot,
                                        kedge_bytes client, kedge_wire_outcomes *outcomes);
-/* Counts and logs a failure that is damage of a snapshot, and not of the entries. Returns whether
- * it is. */
+/* Whether a failure is damage of a snapshot, and not of the entries. */
+bool kedge_api_is_damaged_snapshot(const kedge_api_call *call, kedge_status status);
+/* The same; counts and logs such a failure. */
 bool kedge_api_report_damaged_snapshot(kedge_api_call *call, kedge_status status);
+/* Two reads of the snapshot have failed with this damage: discards it. Returns KEDGE_CORRUPT with
+ * the damage, or why it could not be discarded. */
+kedge_status kedge_api_discard_snapshot(kedge_api_call *call,
+                                        const kedge_logged_snapshot *snapshot);
 /* On a log project drops the outcomes that neither an append nor the last snapshot has decided. One
  * that is damaged has decided nothing. */
 kedge_status kedge_api_keep_decided(kedge_api_call *call, kedge_bytes client,
                                     kedge_wire_outcomes *outcomes);
 
-/* Tells of duplicates whether the snapshot of the entry `number` (below 1: there is none) has
- * rejected the first one. The snapshot is opened when it is needed. */
+/* Tells of duplicates whether the first one was rejected: by the snapshot of the entry `number`
+ * (below 1: there is none), which is opened when it is needed; else by a replay of the entries
+ * behind the snapshot up to the entry `passed`, which the client may have passed without a replay
+ * of its own. Nothing is told when that cannot be done; but after a snapshot that is damaged
+ * KEDGE_CORRUPT, and another one is asked for. */
 typedef struct kedge_api_decided {
     kedge_api_call *call;
+    const kedge_version *head;
     int64_t number;
+    int64_t passed;
     bool open;
     kedge_logged_snapshot snapshot;
+    kedge_error damage; /* of the snapshot */
+    bool tried;
+    kedge_logged_replayed *replayed;
 } kedge_api_decided;
-kedge_api_decided kedge_api_decided_by(kedge_api_call *call, int64_t snapshot);
+kedge_api_decided kedge_api_decided_by(kedge_api_call *call, const kedge_version *head,
+                                       int64_t snapshot, int64_t passed);
 void kedge_api_decided_close(kedge_api_decided *decided);
 kedge_status kedge_api_decide_duplicate(kedge_api_decided *decided,
                                         kedge_wire_replay_mutation *mutation, kedge_arena *arena);

@@ -28,10 +28,15 @@ static void free_reason(reason *why)
 static kedge_status find(kedge_api_call *call, kedge_logged_snapshot *snapshot, kedge_bytes client,
                          int64_t id, const uint8_t *digest, reason *why)
 {
-    kedge_buffer_clear(&why->code);
-    kedge_buffer_clear(&why->message);
-    return kedge_logged_rejection(snapshot, client, id, digest, &why->found, &why->code,
-                                  &why->message, &call->error);
+    kedge_status status = KEDGE_OK;
+    for (int reads = 0; reads < 2; reads++) {
+        kedge_buffer_clear(&why->code);
+        kedge_buffer_clear(&why->message);
+        status = kedge_logged_rejection(snapshot, client, id, digest, &why->found, &why->code,
+                                        &why->message, &call->error);
+        if (!kedge_api_is_damaged_snapshot(call, status)) return status;
+    }
+    return kedge_api_discard_snapshot(call, snapshot);
 }
 
 /* ---- outcomes ---- */
@@ -60,12 +65,30 @@ kedge_status kedge_api_tell_rejections(kedge_api_call *call, kedge_logged_snapsh
     return status;
 }
 
+/* ---- damage ---- */
+
+bool kedge_api_is_damaged_snapshot(const kedge_api_call *call, kedge_status status)
+{
+    return status == KEDGE_CORRUPT && strcmp(call->error.code, KEDGE_LOG_CORRUPT) != 0;
+}
+
 bool kedge_api_report_damaged_snapshot(kedge_api_call *call, kedge_status status)
 {
-    if (status != KEDGE_CORRUPT || strcmp(call->error.code, KEDGE_LOG_CORRUPT) == 0) return false;
+    if (!kedge_api_is_damaged_snapshot(call, status)) return false;
     kedge_background_failed(&call->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &call->error);
     return true;
 }
+
+kedge_status kedge_api_discard_snapshot(kedge_api_call *call, const kedge_logged_snapshot *snapshot)
+{
+    kedge_error failure = {0};
+    kedge_status status = kedge_logged_snapshot_discard(snapshot, &failure);
+    if (status == KEDGE_OK) return KEDGE_CORRUPT;
+    call->error = failure;
+    return status;
+}
+
+/* ---- what is decided ---- */
 
 static void drop_undecided(kedge_wire_outcomes *outcomes, int64_t snapshot)
 {
@@ -102,15 +125,18 @@ kedge_status kedge_api_keep_decided(kedge_api_call *call, kedge_bytes client,
 
 /* ---- duplicates ---- */
 
-kedge_api_decided kedge_api_decided_by(kedge_api_call *call, int64_t snapshot)
+kedge_api_decided kedge_api_decided_by(kedge_api_call *call, const kedge_version *head,
+                                       int64_t snapshot, int64_t passed)
 {
-    return (kedge_api_decided){.call = call, .number = snapshot};
+    return (kedge_api_decided){.call = call, .head = head, .number = snapshot, .passed = passed};
 }
 
 void kedge_api_decided_close(kedge_api_decided *decided)
 {
     if (decided->open) kedge_logged_snapshot_close(&decided->snapshot);
+    kedge_logged_replayed_free(decided->replayed);
     decided->open = false;
+    decided->replayed = NULL;
 }
 
 static kedge_status open_once(kedge_api_decided *decided)
@@ -123,22 +149,74 @@ static kedge_status open_once(kedge_api_decided *decided)
     return status;
 }
 
+static kedge_status ask_snapshot(kedge_api_decided *decided,
+                                 const kedge_wire_replay_mutation *mutation, reason *why)
+{
+    kedge_api_call *call = decided->call;
+    if (decided->number < 1) return KEDGE_OK;
+    kedge_status status = open_once(decided);
+    if (status == KEDGE_OK)
+        status = find(call, &decided->snapshot, mutation->origin_client, mutation->origin_id,
+                      mutation->digest, why);
+    if (!kedge_api_report_damaged_snapshot(call, status)) return status;
+    decided->damage = call->error;
+    decided->number = -1;
+    why->found = false;
+    kedge_buffer_clear(&why->code);
+    kedge_buffer_clear(&why->message);
+    return KEDGE_OK;
+}
+
+/* Once. Without a result it cannot be done. */
+static kedge_status replay(kedge_api_decided *decided)
+{
+    kedge_api_call *call = decided->call;
+    if (decided->tried) return KEDGE_OK;
+    decided->tried = true;
+    kedge_status status = kedge_logged_replay(&call->project, decided->number, decided->passed,
+                                              &decided->replayed, &call->error);
+    if (status == KEDGE_CORRUPT)
+        kedge_background_failed(&call->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &call->error);
+    bool cannot = status == KEDGE_UNSUPPORTED || status == KEDGE_LIMIT_EXCEEDED ||
+                  status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT;
+    return cannot ? KEDGE_OK : status;
+}
+
+static kedge_status ask_replay(kedge_api_decided *decided,
+                               const kedge_wire_replay_mutation *mutation, reason *why)
+{
+    kedge_api_call *call = decided->call;
+    if (decided->passed <= (decided->number < 1 ? 0 : decided->number)) return KEDGE_OK;
+    kedge_status status = replay(decided);
+    if (status != KEDGE_OK) return status;
+    if (decided->replayed != NULL)
+        return kedge_logged_replayed_rejection(decided->replayed, mutation->origin_client,
+                                               mutation->origin_id, mutation->digest, &why->found,
+                                               &why->code, &why->message, &call->error);
+    if (decided->damage.status == KEDGE_OK) return KEDGE_OK;
+    kedge_logged_make_anew(&call->project, decided->head);
+    call->error = decided->damage;
+    return KEDGE_CORRUPT;
+}
+
+static kedge_status reject_duplicate(kedge_wire_replay_mutation *mutation, const reason *why,
+                                     kedge_arena *arena)
+{
+    mutation->decision = KEDGE_WIRE_REPLAY_DUPLICATE_REJECTED;
+    bool fine = kedge_arena_copy(arena, kedge_buffer_bytes(&why->code), &mutation->code) &&
+                kedge_arena_copy(arena, kedge_buffer_bytes(&why->message), &mutation->message);
+    return fine ? KEDGE_OK : KEDGE_NO_MEMORY;
+}
+
 kedge_status kedge_api_decide_duplicate(kedge_api_decided *decided,
                                         kedge_wire_replay_mutation *mutation, kedge_arena *arena)
 {
     KEDGE_ASSERT(mutation->decision == KEDGE_WIRE_REPLAY_DUPLICATE);
-    if (decided->number < 1 || mutation->origin_client.size == 0) return KEDGE_OK;
-    kedge_status status = open_once(decided);
-    if (status != KEDGE_OK) return status;
+    if (mutation->origin_client.size == 0) return KEDGE_OK;
     reason why = make_reason(decided->call);
-    status = find(decided->call, &decided->snapshot, mutation->origin_client, mutation->origin_id,
-                  mutation->digest, &why);
-    if (status == KEDGE_OK && why.found) {
-        mutation->decision = KEDGE_WIRE_REPLAY_DUPLICATE_REJECTED;
-        if (!kedge_arena_copy(arena, kedge_buffer_bytes(&why.code), &mutation->code) ||
-            !kedge_arena_copy(arena, kedge_buffer_bytes(&why.message), &mutation->message))
-            status = KEDGE_NO_MEMORY;
-    }
+    kedge_status status = ask_snapshot(decided, mutation, &why);
+    if (status == KEDGE_OK && !why.found) status = ask_replay(decided, mutation, &why);
+    if (status == KEDGE_OK && why.found) status = reject_duplicate(mutation, &why, arena);
     free_reason(&why);
     return status;
 }

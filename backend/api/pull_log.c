@@ -166,16 +166,6 @@ static void write_response(log_pull *pull, const kedge_wire_pull_response *respo
     kedge_wire_pull_response_end(&writer);
 }
 
-/* A client that replays from the start learns from the entries how the first one was decided. */
-static kedge_status decide(log_pull *pull, kedge_api_decided *decided,
-                           kedge_wire_replay_mutation *mutation)
-{
-    kedge_status status = kedge_api_decide_duplicate(decided, mutation, &pull->arena);
-    if (pull->from > 0 || !kedge_api_report_damaged_snapshot(pull->call, status)) return status;
-    decided->number = -1;
-    return KEDGE_OK;
-}
-
 static kedge_status fill_mutations(log_pull *pull, kedge_api_decided *decided,
                                    const kedge_version *version,
                                    kedge_wire_replay_mutation *mutations)
@@ -186,7 +176,7 @@ static kedge_status fill_mutations(log_pull *pull, kedge_api_decided *decided,
         mutations[at] = kedge_logged_mutation(&version->mutations[at]);
         if (mutations[at].decision == KEDGE_WIRE_REPLAY_DUPLICATE &&
             kedge_bytes_equal(mutations[at].client, own))
-            status = decide(pull, decided, &mutations[at]);
+            status = kedge_api_decide_duplicate(decided, &mutations[at], &pull->arena);
     }
     return status;
 }
@@ -194,7 +184,8 @@ static kedge_status fill_mutations(log_pull *pull, kedge_api_decided *decided,
 static kedge_status fill_entries(log_pull *pull, kedge_wire_replay *out)
 {
     kedge_status status = KEDGE_OK;
-    kedge_api_decided decided = kedge_api_decided_by(pull->call, pull->last_snapshot);
+    kedge_api_decided decided =
+        kedge_api_decided_by(pull->call, pull->head, pull->last_snapshot, pull->from);
     kedge_wire_replay_entry *entries =
         kedge_arena_take_array(&pull->arena, pull->count, sizeof *entries);
     if (entries == NULL && pull->count > 0) return KEDGE_NO_MEMORY;

@@ -134,7 +134,21 @@ static kedge_status write_page(kedge_api_call *call, const page_request *request
     return status;
 }
 
-/* Of a log project only entries with a snapshot have a state here; latest is the last of them. */
+/* A snapshot of which something is gone or damaged is discarded. */
+static kedge_status write_log_page(kedge_api_call *call, const page_request *request,
+                                   const kedge_logged_snapshot *snapshot)
+{
+    kedge_status status = KEDGE_OK;
+    for (int reads = 0; reads < 2; reads++) {
+        kedge_buffer_clear(&call->response->body);
+        status = write_page(call, request, snapshot->state);
+        if (!kedge_api_is_damaged_snapshot(call, status)) return status;
+    }
+    return kedge_api_discard_snapshot(call, snapshot);
+}
+
+/* Of a log project only entries with a snapshot have a state here; latest is the last of them. One
+ * that is damaged is gone: its client pulls again, and gets the entries. */
 static void respond_log_page(kedge_api_call *call, const page_request *request)
 {
     kedge_logged_snapshot snapshot;
@@ -147,15 +161,15 @@ static void respond_log_page(kedge_api_call *call, const page_request *request)
                      : kedge_logged_snapshot_open(&call->project, number, &snapshot, &call->error);
     }
     if (status == KEDGE_OK) {
-        status = write_page(call, request, snapshot.state);
+        status = write_log_page(call, request, &snapshot);
         kedge_logged_snapshot_close(&snapshot);
     }
     if (status == KEDGE_NOT_FOUND) {
         kedge_api_refuse(call, 410, "version-gone", "there is no snapshot of version %lld",
                          (long long)number);
-    } else if (status == KEDGE_CORRUPT && strncmp(call->error.code, "item-", 5) == 0) {
-        call->response->cause = call->error;
-        kedge_api_refuse(call, 500, call->error.code, "%s", call->error.message);
+    } else if (kedge_api_report_damaged_snapshot(call, status)) {
+        kedge_api_refuse(call, 410, "version-gone", "the snapshot of version %lld is damaged",
+                         (long long)number);
     } else if (status != KEDGE_OK) {
         kedge_api_fail(call, status);
     }

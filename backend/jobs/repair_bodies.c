@@ -66,30 +66,6 @@ static size_t find_lost(const verifying *work, const uint8_t hash[KEDGE_SHA256_S
 
 /* ---- writing back ---- */
 
-/* Puts the body, after removing a damaged one: a put keeps what is under the key. */
-static kedge_status put_body(verifying *work, const verify_lost *lost, kedge_bytes text,
-                             kedge_error *error)
-{
-    const kedge_blobs *blobs = work->project->blobs;
-    kedge_key key = kedge_key_body(&work->project->ref, lost->collection, lost->hash);
-    kedge_buffer buffer = kedge_buffer_make(work->project->allocator);
-    kedge_error found = {0};
-    kedge_status status =
-        kedge_blob_body(work->project, lost->collection, lost->hash, NULL, &buffer, &found);
-    if (status == KEDGE_CORRUPT && strcmp(found.code, "item-body-damaged") == 0) {
-        status = blobs->vtable->remove(blobs->self, kedge_key_bytes(&key), error);
-    } else if (status == KEDGE_CORRUPT) {
-        status = KEDGE_OK;
-    } else if (status != KEDGE_OK && error != NULL) {
-        *error = found;
-    }
-    kedge_buffer_free(&buffer);
-    if (status == KEDGE_OK) {
-        status = kedge_blob_put_plain(work->project, &key, text, error);
-    }
-    return status;
-}
-
 /* A text that may be a body that is lost. */
 static kedge_status offer(verifying *work, kedge_bytes text, const char *from, kedge_error *error)
 {
@@ -108,7 +84,8 @@ static kedge_status offer(verifying *work, kedge_bytes text, const char *from, k
         if (lost->found) continue;
         kedge_key key = kedge_key_body(&work->project->ref, lost->collection, lost->hash);
         status = verify_note_owed(work, lost, error);
-        if (status == KEDGE_OK) status = put_body(work, lost, text, error);
+        if (status == KEDGE_OK)
+            status = kedge_blob_put_checked(work->project, &key, text, false, error);
         if (status != KEDGE_OK) break;
         lost->found = true;
         status = verify_tell_repaired(work, "item-body", lost->version, kedge_key_bytes(&key), from,

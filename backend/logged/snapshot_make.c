@@ -3,7 +3,8 @@
  *
  * First the bodies, then the chunks and roots of the collections, then the object, at last the
  * metadata of the entry. All but the last are named by their contents or by the entry, so that a
- * maker that stops in between leaves nothing that anybody reads, and the next one puts the same. */
+ * maker that stops in between leaves nothing that anybody reads, and the next one puts the same.
+ * What stands there already is read, and replaced when it is damaged. */
 #include "backend/base/background.h"
 #include "backend/log/layout.h"
 #include "backend/log/segments.h"
@@ -31,7 +32,8 @@ typedef struct part {
 typedef struct making {
     const kedge_project *project;
     const kedge_version *head;
-    int64_t from; /* the number of the snapshot before, or 0 */
+    int64_t from;     /* the number of the snapshot before, or 0 */
+    size_t bytes_max; /* of entries that are replayed */
     part state;
     part rejections;
     kedge_tx *tx;
@@ -203,10 +205,17 @@ static kedge_status replay_entry(making *work, const kedge_logged_reader *reader
     return status;
 }
 
+static kedge_status fail_far(kedge_error *error)
+{
+    return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "entries-too-many",
+                      "no snapshot is near enough for a replay");
+}
+
 static kedge_status replay(making *work, kedge_error *error)
 {
     kedge_logged_reader reader;
     int64_t number = work->from;
+    size_t bytes = 0;
     kedge_status status = kedge_tx_new(
         work->project->allocator, work->project->backend->options.registry,
         work->state.slice.overlay, kedge_state_reader_of(work->state.base), &work->tx, error);
@@ -217,7 +226,10 @@ static kedge_status replay(making *work, kedge_error *error)
         kedge_logged_entry entry;
         status = kedge_logged_read(&reader, &entry, error);
         if (status != KEDGE_OK) break;
-        status = replay_entry(work, &reader, ++number, entry.version, error);
+        bytes += entry.bytes;
+        status = bytes > work->bytes_max
+                     ? fail_far(error)
+                     : replay_entry(work, &reader, ++number, entry.version, error);
         kedge_version_release(entry.version);
     }
     kedge_logged_reader_close(&reader);
@@ -268,12 +280,22 @@ static kedge_status write_collection(const making *work, part *made, size_t inde
                                       before == NULL ? 0 : before->number, error);
 }
 
+static kedge_status put_bodies(const making *work, const kedge_slice *slice, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    for (size_t i = 0; i < slice->body_count && status == KEDGE_OK; i++) {
+        const kedge_slice_body *body = &slice->bodies[i];
+        kedge_key key = kedge_key_body(&work->project->ref, body->collection, body->hash);
+        status = kedge_blob_put_checked(work->project, &key, body->value, false, error);
+    }
+    return status;
+}
+
 static kedge_status write_part(const making *work, part *made, kedge_error *error)
 {
     kedge_slice *slice = &made->slice;
     kedge_status status = kedge_slice_build_delta(slice, error);
-    if (status == KEDGE_OK)
-        status = kedge_commit_bodies(work->project, slice->bodies, slice->body_count, error);
+    if (status == KEDGE_OK) status = put_bodies(work, slice, error);
     if (status != KEDGE_OK) return status;
     size_t count = slice->object->version.collection_count;
     made->maps = kedge_arena_take_array(&slice->object->arena, count, sizeof *made->maps);
@@ -350,19 +372,29 @@ static void close_part(const making *work, part *made)
     kedge_state_close(made->base);
 }
 
-static kedge_status build(making *work, int64_t last, const char *last_id,
-                          char id[KEDGE_SHA256_HEX], kedge_error *error)
+static kedge_status run(making *work, int64_t last, const char *last_id, kedge_error *error)
 {
     kedge_status status = open_base(work, last, last_id, error);
     if (status == KEDGE_OK) status = begin_part(work, &work->state, error);
     if (status == KEDGE_OK) status = begin_part(work, &work->rejections, error);
-    if (status == KEDGE_OK) status = replay(work, error);
-    if (status == KEDGE_OK) status = write_part(work, &work->state, error);
-    if (status == KEDGE_OK) status = write_part(work, &work->rejections, error);
-    if (status == KEDGE_OK) status = put_object(work, id, error);
+    return status == KEDGE_OK ? replay(work, error) : status;
+}
+
+static void end_run(making *work)
+{
     kedge_tx_free(work->tx);
     close_part(work, &work->state);
     close_part(work, &work->rejections);
+}
+
+static kedge_status build(making *work, int64_t last, const char *last_id,
+                          char id[KEDGE_SHA256_HEX], kedge_error *error)
+{
+    kedge_status status = run(work, last, last_id, error);
+    if (status == KEDGE_OK) status = write_part(work, &work->state, error);
+    if (status == KEDGE_OK) status = write_part(work, &work->rejections, error);
+    if (status == KEDGE_OK) status = put_object(work, id, error);
+    end_run(work);
     return status;
 }
 
@@ -372,7 +404,7 @@ static kedge_status build_from(const kedge_project *project, const kedge_logged_
                                int64_t number, int64_t entries_max, kedge_logged_piece *out,
                                kedge_error *error)
 {
-    making work = {.project = project};
+    making work = {.project = project, .bytes_max = SIZE_MAX};
     int64_t from = base->number < 0 ? 0 : base->number;
     int64_t to = number - from > entries_max ? from + entries_max : number;
     kedge_logged_piece made = {.number = to};
@@ -429,7 +461,8 @@ kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t n
     return status;
 }
 
-/* Whether the entry is to get a snapshot: it has none, or one whose object is gone or damaged. */
+/* Whether the entry is to get a snapshot: it has none, or one of which something is gone or
+ * damaged. Large bodies are not read. */
 static kedge_status is_due(const kedge_project *project, int64_t last, int64_t number, bool *due,
                            kedge_error *error)
 {
@@ -438,7 +471,10 @@ static kedge_status is_due(const kedge_project *project, int64_t last, int64_t n
     *due = number > 0 && last < number;
     if (number <= 0 || last != number) return KEDGE_OK;
     kedge_status status = kedge_logged_snapshot_open(project, number, &snapshot, &failure);
-    if (status == KEDGE_OK) kedge_logged_snapshot_close(&snapshot);
+    if (status == KEDGE_OK) {
+        status = kedge_logged_snapshot_check(&snapshot, &failure);
+        kedge_logged_snapshot_close(&snapshot);
+    }
     *due = status == KEDGE_CORRUPT;
     if (*due || status == KEDGE_OK) return KEDGE_OK;
     if (error != NULL) *error = failure;
@@ -481,4 +517,54 @@ kedge_status kedge_logged_end_segment(const kedge_project *project, bool *ended,
     status = kedge_log_new_segment(&log, &first, error);
     *ended = status == KEDGE_OK;
     return status;
+}
+
+/* ---- a replay of which nothing is written ---- */
+
+struct kedge_logged_replayed {
+    making work;
+};
+
+void kedge_logged_replayed_free(kedge_logged_replayed *replayed)
+{
+    if (replayed == NULL) return;
+    const kedge_allocator *allocator = replayed->work.project->allocator;
+    end_run(&replayed->work);
+    kedge_version_release(replayed->work.head);
+    kedge_release(allocator, replayed);
+}
+
+kedge_status kedge_logged_replay(const kedge_project *project, int64_t snapshot, int64_t number,
+                                 kedge_logged_replayed **replayed, kedge_error *error)
+{
+    int64_t from = snapshot < 1 ? 0 : snapshot;
+    KEDGE_ASSERT(project->history != NULL && number > from);
+    if (number - from > KEDGE_LOGGED_REPLAY_ENTRIES) return fail_far(error);
+    kedge_logged_replayed *made = kedge_allocate(project->allocator, sizeof *made);
+    if (made == NULL) return kedge_fail_no_memory(error);
+    made->work = (making){.project = project, .bytes_max = KEDGE_LOGGED_REPLAY_BYTES};
+    kedge_status status = project->history->load(project, number, &made->work.head, error);
+    if (status == KEDGE_OK) status = run(&made->work, snapshot, NULL, error);
+    if (status == KEDGE_OK)
+        *replayed = made;
+    else
+        kedge_logged_replayed_free(made);
+    return status;
+}
+
+kedge_status kedge_logged_replayed_rejection(kedge_logged_replayed *replayed, kedge_bytes client,
+                                             int64_t id, const uint8_t *digest, bool *found,
+                                             kedge_buffer *code, kedge_buffer *message,
+                                             kedge_error *error)
+{
+    char text[KEDGE_LOGGED_REJECTION_BYTES];
+    kedge_buffer body = kedge_buffer_make(code->allocator);
+    kedge_logged_rejection_id(client, id, digest, text);
+    kedge_status status = find_rejection(&replayed->work, text, &body, error);
+    *found = status == KEDGE_OK;
+    if (status == KEDGE_OK)
+        status = kedge_logged_rejection_read(kedge_buffer_bytes(&body), replayed->work.from, code,
+                                             message, error);
+    kedge_buffer_free(&body);
+    return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
 }

@@ -60,7 +60,7 @@ kedge_status kedge_snapshot_object_put(const kedge_project *project,
         kedge_sha256(kedge_buffer_bytes(&text), hash);
         kedge_hex_encode(hash, sizeof hash, id);
         kedge_key key = kedge_key_version_part(&project->ref, hash);
-        status = kedge_blob_put_plain(project, &key, kedge_buffer_bytes(&text), error);
+        status = kedge_blob_put_checked(project, &key, kedge_buffer_bytes(&text), false, error);
     }
     kedge_buffer_free(&text);
     return status;
@@ -164,7 +164,8 @@ static kedge_status get_text(const kedge_project *project, const char *id, kedge
     uint8_t found[KEDGE_SHA256_SIZE];
     const kedge_blobs *blobs = project->blobs;
     if (!kedge_hex_decode(kedge_bytes_of(id), hash, sizeof hash))
-        return kedge_fail(error, KEDGE_CORRUPT, "snapshot-damaged", "a snapshot's id is no hash");
+        return kedge_fail(error, KEDGE_CORRUPT, "snapshot-damaged",
+                          "a snapshot was found to be damaged, or its id is no hash");
     kedge_key key = kedge_key_version_part(&project->ref, hash);
     kedge_buffer stored = kedge_buffer_make(project->allocator);
     kedge_status status = blobs->vtable->get(blobs->self, kedge_key_bytes(&key), &stored, error);

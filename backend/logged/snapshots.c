@@ -92,6 +92,7 @@ static kedge_status open_object(const kedge_project *project, const char *id,
                             "the snapshot of entry %" PRId64 " is of another one", out->number);
     }
     memcpy(out->hash, object.hash, sizeof out->hash);
+    memcpy(out->id, id, sizeof out->id);
     if (status == KEDGE_OK) status = open_state(project, "s", object.state, &out->state, error);
     if (status == KEDGE_OK)
         status = open_state(project, "r", object.rejections, &out->rejections, error);
@@ -141,14 +142,47 @@ void kedge_logged_snapshot_close(kedge_logged_snapshot *snapshot)
     *snapshot = (kedge_logged_snapshot){.number = 0};
 }
 
+/* ---- damage ---- */
+
+static kedge_status check_collections(kedge_state *state, kedge_error *error)
+{
+    const kedge_version *version = kedge_state_version(state);
+    kedge_status status = KEDGE_OK;
+    const kedge_map *map;
+    for (size_t i = 0; i < version->collection_count && status == KEDGE_OK; i++)
+        status = kedge_state_collection(state, version->collections[i].name, &map, error);
+    return status;
+}
+
+kedge_status kedge_logged_snapshot_check(kedge_logged_snapshot *snapshot, kedge_error *error)
+{
+    kedge_status status = check_collections(snapshot->state, error);
+    return status == KEDGE_OK ? check_collections(snapshot->rejections, error) : status;
+}
+
 /* ---- rejections ---- */
+
+kedge_status kedge_logged_rejection_read(kedge_bytes object, int64_t number, kedge_buffer *code,
+                                         kedge_buffer *message, kedge_error *error)
+{
+    kedge_bytes value;
+    bool whole = kedge_json_member(object, "code", &value) && kedge_json_to_text(value, code) &&
+                 kedge_json_member(object, "message", &value) &&
+                 kedge_json_to_text(value, message) &&
+                 code->size <= KEDGE_LIMIT_REJECTION_CODE_BYTES &&
+                 message->size <= KEDGE_LIMIT_REJECTION_MESSAGE_BYTES;
+    kedge_status status = kedge_buffer_status(code, error);
+    if (status == KEDGE_OK) status = kedge_buffer_status(message, error);
+    if (status != KEDGE_OK || whole) return status;
+    return kedge_fail(error, KEDGE_CORRUPT, "snapshot-damaged",
+                      "a rejection of the snapshot of entry %" PRId64 " is damaged", number);
+}
 
 kedge_status kedge_logged_rejection(kedge_logged_snapshot *snapshot, kedge_bytes client, int64_t id,
                                     const uint8_t *digest, bool *found, kedge_buffer *code,
                                     kedge_buffer *message, kedge_error *error)
 {
     kedge_entry entry;
-    kedge_bytes value;
     kedge_bytes name = KEDGE_BYTES(KEDGE_LOGGED_REJECTIONS);
     char text[KEDGE_LOGGED_REJECTION_BYTES];
     kedge_logged_rejection_id(client, id, digest, text);
@@ -159,19 +193,9 @@ kedge_status kedge_logged_rejection(kedge_logged_snapshot *snapshot, kedge_bytes
     if (status != KEDGE_OK) return status;
     kedge_buffer body = kedge_buffer_make(code->allocator);
     status = kedge_state_body(snapshot->rejections, name, &entry, &body, error);
-    kedge_bytes object = kedge_buffer_bytes(&body);
-    bool whole = status == KEDGE_OK && kedge_json_member(object, "code", &value) &&
-                 kedge_json_to_text(value, code) && kedge_json_member(object, "message", &value) &&
-                 kedge_json_to_text(value, message) &&
-                 code->size <= KEDGE_LIMIT_REJECTION_CODE_BYTES &&
-                 message->size <= KEDGE_LIMIT_REJECTION_MESSAGE_BYTES;
-    if (status == KEDGE_OK) status = kedge_buffer_status(code, error);
-    if (status == KEDGE_OK) status = kedge_buffer_status(message, error);
-    if (status == KEDGE_OK && !whole) {
-        status = kedge_fail(error, KEDGE_CORRUPT, "snapshot-damaged",
-                            "a rejection of the snapshot of entry %" PRId64 " is damaged",
-                            snapshot->number);
-    }
+    if (status == KEDGE_OK)
+        status = kedge_logged_rejection_read(kedge_buffer_bytes(&body), snapshot->number, code,
+                                             message, error);
     kedge_buffer_free(&body);
     return status;
 }

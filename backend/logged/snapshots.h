@@ -21,6 +21,7 @@ typedef struct kedge_logged_snapshot {
     uint8_t hash[KEDGE_SHA256_SIZE]; /* of the state */
     kedge_state *state;
     kedge_state *rejections; /* a hidden collection: what replays rejected up to here */
+    char id[KEDGE_SHA256_HEX];
 } kedge_logged_snapshot;
 
 /* The number of the last snapshot; -1: there is none. By a consistent read. */
@@ -31,6 +32,15 @@ kedge_status kedge_logged_last_snapshot(const kedge_project *project, int64_t *n
 kedge_status kedge_logged_snapshot_open(const kedge_project *project, int64_t number,
                                         kedge_logged_snapshot *snapshot, kedge_error *error);
 void kedge_logged_snapshot_close(kedge_logged_snapshot *snapshot);
+/* Reads all collections. KEDGE_CORRUPT: something of one is gone or damaged. */
+kedge_status kedge_logged_snapshot_check(kedge_logged_snapshot *snapshot, kedge_error *error);
+/* Something of the snapshot is gone or damaged, and a second read has found it, too. In the place
+ * of its id the entry gets a mark, which keeps a part of the id. From then on nobody is sent to the
+ * snapshot, and the next one is made from the entries: it is not waited for, where it can be asked
+ * for or made in the background. */
+kedge_status kedge_logged_snapshot_discard(const kedge_logged_snapshot *snapshot,
+                                           kedge_error *error);
+#define KEDGE_LOGGED_DISCARDED "damaged:"
 /* The same of a snapshot of the entry that it does not have, or not yet. */
 kedge_status kedge_logged_snapshot_open_id(const kedge_project *project, int64_t number,
                                            const char *id, kedge_logged_snapshot *snapshot,
@@ -45,6 +55,26 @@ kedge_status kedge_logged_snapshot_hash(const kedge_project *project, const char
 kedge_status kedge_logged_rejection(kedge_logged_snapshot *snapshot, kedge_bytes client, int64_t id,
                                     const uint8_t *digest, bool *found, kedge_buffer *code,
                                     kedge_buffer *message, kedge_error *error);
+
+/* What the hidden collection has of one: appends code and message. `number`: of the snapshot. */
+kedge_status kedge_logged_rejection_read(kedge_bytes object, int64_t number, kedge_buffer *code,
+                                         kedge_buffer *message, kedge_error *error);
+
+/* What a replay rejects, where no snapshot tells it. Nothing is written. */
+typedef struct kedge_logged_replayed kedge_logged_replayed;
+#define KEDGE_LOGGED_REPLAY_ENTRIES 1100    /* some more than one snapshot is behind the other */
+#define KEDGE_LOGGED_REPLAY_BYTES   4194304 /* of entries */
+/* Replays the entries behind a snapshot (below 1: from the start) up to the entry `number`.
+ * KEDGE_LIMIT_EXCEEDED: these are more. KEDGE_UNSUPPORTED: this server lacks a mutator.
+ * KEDGE_CORRUPT also when the snapshot is damaged. `project` must outlive the result. */
+kedge_status kedge_logged_replay(const kedge_project *project, int64_t snapshot, int64_t number,
+                                 kedge_logged_replayed **replayed, kedge_error *error);
+void kedge_logged_replayed_free(kedge_logged_replayed *replayed); /* NULL is allowed */
+/* As kedge_logged_rejection, of all entries up to `number`. */
+kedge_status kedge_logged_replayed_rejection(kedge_logged_replayed *replayed, kedge_bytes client,
+                                             int64_t id, const uint8_t *digest, bool *found,
+                                             kedge_buffer *code, kedge_buffer *message,
+                                             kedge_error *error);
 
 /* Makes a snapshot of the last entry and sets it. `*number` is that entry; `*made` false: it had
  * one before, whose object is there. Twice gives the same object. KEDGE_UNSUPPORTED
@@ -83,5 +113,9 @@ kedge_status kedge_logged_end_segment(const kedge_project *project, bool *ended,
 /* Behind an append: a snapshot that is due is asked for, where the stream is followed, or made, by
  * `later` where the backend has it. */
 void kedge_logged_maintain(kedge_state *state);
+/* Asks for a snapshot, or lets one be made, before it is due: the last one is damaged. Does nothing
+ * where the backend has neither a stream that is followed nor `later`. Failures are reported.
+ * `version` is any of the project. */
+void kedge_logged_make_anew(const kedge_project *project, const kedge_version *version);
 
 #endif

@@ -259,8 +259,8 @@ static kedge_status commit_seed(kedge_state *state, const kedge_version_record *
 
 /* ---- the commit ---- */
 
-kedge_status kedge_commit_bodies(const kedge_project *project, const kedge_slice_body *bodies,
-                                 size_t count, kedge_error *error)
+static kedge_status put_bodies(const kedge_project *project, const kedge_slice_body *bodies,
+                               size_t count, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
@@ -306,7 +306,7 @@ kedge_status kedge_commit(const kedge_project *project, kedge_state *head, kedge
     kedge_status status = kedge_state_derive(project, head, version, &next, error);
     if (status != KEDGE_OK) return status;
     status = kedge_version_encode(project->allocator, version, &record, error);
-    if (status == KEDGE_OK) status = kedge_commit_bodies(project, bodies, body_count, error);
+    if (status == KEDGE_OK) status = put_bodies(project, bodies, body_count, error);
     if (status == KEDGE_OK) status = kedge_version_put_parts(project, &record, error);
     if (status == KEDGE_OK) {
         status = project->backend->options.cadence == KEDGE_CADENCE_SEED

@@ -30,10 +30,6 @@ kedge_status kedge_commit(const kedge_project *project, kedge_state *head, kedge
                           const kedge_slice_body *bodies, size_t body_count, kedge_state **state,
                           kedge_error *error);
 
-/* Puts as blobs the bodies that a version or a snapshot refers to. May be repeated. */
-kedge_status kedge_commit_bodies(const kedge_project *project, const kedge_slice_body *bodies,
-                                 size_t count, kedge_error *error);
-
 /* ---- behind the commit ---- */
 
 /* Index rows and checkpoints are written after a commit, which does not need them. */

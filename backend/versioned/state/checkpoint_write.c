@@ -9,7 +9,6 @@
 #include "backend/versioned/state/checkpoint_chunks.h"
 #include "backend/versioned/versions/blob.h"
 #include "common/error.h"
-#include "common/gzip.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,13 +64,7 @@ static kedge_status put_chunk(writing *work, const chunk_name *name, kedge_bytes
         return KEDGE_OK;
     }
     kedge_key key = kedge_key_chunk(&work->project->ref, name->hash);
-    kedge_buffer compressed = kedge_buffer_make(work->project->allocator);
-    kedge_status status = kedge_gzip_quick(text, &compressed, error);
-    if (status == KEDGE_OK) {
-        status = kedge_blob_put(work->project, &key, kedge_buffer_bytes(&compressed), error);
-    }
-    kedge_buffer_free(&compressed);
-    return status;
+    return kedge_blob_put_checked(work->project, &key, text, true, error);
 }
 
 /* The first chunk waits: when there is no second and it is small, it goes into the root. */

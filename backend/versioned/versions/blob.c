@@ -186,21 +186,79 @@ kedge_status kedge_garbage_keep(const kedge_project *project, kedge_bytes blob, 
 /* KEDGE_CONFLICT from a content address means that the blob exists; its mark tells whether it will
  * be removed. Without a mark no collector is going to remove it, but one may have removed it just
  * before the mark was read: a second put that still finds the blob makes sure. */
-kedge_status kedge_blob_put(const kedge_project *project, const kedge_key *key,
-                            kedge_bytes compressed, kedge_error *error)
+static kedge_status put(const kedge_project *project, const kedge_key *key, kedge_bytes compressed,
+                        bool *existed, kedge_error *error)
 {
     const kedge_blobs *blobs = project->blobs;
-    bool unmarked = false;
+    *existed = false;
     for (;;) {
         bool kept = false;
         kedge_status status =
             blobs->vtable->put_if_absent(blobs->self, kedge_key_bytes(key), compressed, error);
         if (status != KEDGE_CONFLICT) return status;
-        if (unmarked) return KEDGE_OK;
+        if (*existed) return KEDGE_OK;
+        *existed = true;
         status = kedge_garbage_keep(project, kedge_key_bytes(key), &kept, error);
         if (status != KEDGE_OK || kept) return status;
-        unmarked = true;
     }
+}
+
+kedge_status kedge_blob_put(const kedge_project *project, const kedge_key *key,
+                            kedge_bytes compressed, kedge_error *error)
+{
+    bool existed;
+    return put(project, key, compressed, &existed, error);
+}
+
+/* Whether the blob is gone, or holds something else. */
+static kedge_status look(const kedge_project *project, const kedge_key *key, kedge_bytes plain,
+                         bool *damaged, kedge_error *error)
+{
+    const kedge_blobs *blobs = project->blobs;
+    kedge_buffer stored = kedge_buffer_make(project->allocator);
+    kedge_buffer found = kedge_buffer_make(project->allocator);
+    kedge_error failure = {0};
+    *damaged = false;
+    kedge_status status = blobs->vtable->get(blobs->self, kedge_key_bytes(key), &stored, &failure);
+    if (status == KEDGE_OK) {
+        status = kedge_gunzip(kedge_buffer_bytes(&stored), plain.size, &found, &failure);
+        *damaged = status == KEDGE_CORRUPT || status == KEDGE_LIMIT_EXCEEDED ||
+                   (status == KEDGE_OK && !kedge_bytes_equal(kedge_buffer_bytes(&found), plain));
+    } else if (status == KEDGE_NOT_FOUND) {
+        *damaged = true;
+    }
+    kedge_buffer_free(&found);
+    kedge_buffer_free(&stored);
+    if (*damaged || status == KEDGE_OK) return KEDGE_OK;
+    return kedge_fail(error, status, failure.code, "%s", failure.message);
+}
+
+/* A single read that went wrong does not remove a blob. */
+static kedge_status remove_damaged(const kedge_project *project, const kedge_key *key,
+                                   kedge_bytes plain, bool *damaged, kedge_error *error)
+{
+    const kedge_blobs *blobs = project->blobs;
+    kedge_status status = look(project, key, plain, damaged, error);
+    if (status == KEDGE_OK && *damaged) status = look(project, key, plain, damaged, error);
+    if (status != KEDGE_OK || !*damaged) return status;
+    return blobs->vtable->remove(blobs->self, kedge_key_bytes(key), error);
+}
+
+kedge_status kedge_blob_put_checked(const kedge_project *project, const kedge_key *key,
+                                    kedge_bytes plain, bool quick, kedge_error *error)
+{
+    bool existed = false, damaged = false;
+    kedge_buffer compressed = kedge_buffer_make(project->allocator);
+    kedge_status status =
+        quick ? kedge_gzip_quick(plain, &compressed, error) : kedge_gzip(plain, &compressed, error);
+    if (status == KEDGE_OK)
+        status = put(project, key, kedge_buffer_bytes(&compressed), &existed, error);
+    if (status == KEDGE_OK && existed)
+        status = remove_damaged(project, key, plain, &damaged, error);
+    if (status == KEDGE_OK && damaged)
+        status = kedge_blob_put(project, key, kedge_buffer_bytes(&compressed), error);
+    kedge_buffer_free(&compressed);
+    return status;
 }
 
 kedge_status kedge_blob_put_plain(const kedge_project *project, const kedge_key *key,

@@ -17,6 +17,11 @@ kedge_status kedge_blob_put(const kedge_project *project, const kedge_key *key,
 kedge_status kedge_blob_put_plain(const kedge_project *project, const kedge_key *key,
                                   kedge_bytes plain, kedge_error *error);
 
+/* The same, but a blob that exists is read, and is replaced when it is damaged. `quick`: as
+ * kedge_gzip_quick does. */
+kedge_status kedge_blob_put_checked(const kedge_project *project, const kedge_key *key,
+                                    kedge_bytes plain, bool quick, kedge_error *error);
+
 /* Appends the body of an item, its hash checked, to `plain`, and what is stored to `stored` (NULL:
  * not wanted). Returns KEDGE_CORRUPT, "item-body-missing" or "item-body-damaged", when the body is
  * lost or has another hash. */
