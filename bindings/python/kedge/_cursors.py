@@ -26,8 +26,10 @@ class Cursor(Owner, Iterator[Row], Generic[Row]):
         if not self._handle.is_open and self._is_over:
             raise StopIteration
         with self._handle as pointer:
-            if self._step(pointer):
-                return self._row(pointer)
+            found = self._step(pointer)
+            row = self._row(pointer) if found else None
+        if found:
+            return self._made(row)
         self._is_over = True
         self.close()
         raise StopIteration
@@ -37,8 +39,13 @@ class Cursor(Owner, Iterator[Row], Generic[Row]):
     def _step(self, pointer: Any) -> bool:
         raise NotImplementedError
 
-    def _row(self, pointer: Any) -> Row:
+    def _row(self, pointer: Any) -> Any:
         raise NotImplementedError
+
+    def _made(self, row: Any) -> Row:
+        """The row as the app gets it. The handle is no longer in use: a function of the app may use or close the cursor."""
+        made: Row = row
+        return made
 
 
 class _Cursor(Handle):
@@ -57,9 +64,12 @@ class Scan(Cursor[Tuple[str, Any]]):
     def _step(self, pointer: Any) -> bool:
         return call(lib.kedge_scan_next, pointer, self._id, self._id_size, self._value, self._value_size)
 
-    def _row(self, pointer: Any) -> Tuple[str, Any]:
-        return (sized_text(self._id[0], self._id_size[0]),
-                self._parse(sized_text(self._value[0], self._value_size[0])))
+    def _row(self, pointer: Any) -> Tuple[str, str]:
+        return sized_text(self._id[0], self._id_size[0]), sized_text(self._value[0], self._value_size[0])
+
+    def _made(self, row: Tuple[str, str]) -> Tuple[str, Any]:
+        id, text = row
+        return id, self._parse(text)
 
 
 class Query(Cursor[Tuple[Any, ...]]):

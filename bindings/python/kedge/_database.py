@@ -9,7 +9,7 @@ from ._batch import Batch, UndoGroup, _Batch
 from ._callbacks import drop, keep
 from ._cursors import Indexes, Mutations, Query, Scan, _Cursor
 from ._errors import Cancelled, Error, InvalidArgument, NotFound, Timeout, call, text_of
-from ._handles import Handle, SharedHandle, close_forgotten, refuse_callback
+from ._handles import Handle, SharedHandle, close_forgotten, here, refuse_callback, refuse_close
 from ._library import ffi, lib
 from ._mutators import NOTHING, Mutator, edit
 from ._records import (Change, LogLevel, Mutation, Outcome, RepairReport, ResultChanges, Stats, SyncStatus, UndoResult, UndoState,
@@ -60,9 +60,12 @@ class Database:
 
     def close(self) -> None:
         """Closes the database; pending edits stay on the disk. Closing twice does nothing. InvalidArgument in a function
-        that Kedge calls, which would wait for itself: close on a thread of the app. When a KeyboardInterrupt ends the
-        wait, the database is still open, and offline: close it again."""
+        that Kedge calls, and in a signal handler that runs in the middle of a call of this database, which would wait for
+        themselves: close on a thread of the app, when the call has returned. When a KeyboardInterrupt ends the wait, the
+        database is still open, and offline: close it again."""
         refuse_callback("close()")
+        if self._handle.is_open:
+            refuse_close("database", any(each is self._handle or each in self._children for each in here.handles))
         pointer = self._handle.stop()
         if pointer is None:
             return

@@ -1,7 +1,7 @@
 """What the C library gives and takes back: used while it is open, by as many threads as it allows, freed once."""
 import os
 import threading
-from typing import Any, Callable, Optional, Set, TypeVar
+from typing import Any, Callable, List, Optional, Set, TypeVar
 
 from ._errors import Closed, InvalidArgument
 
@@ -11,6 +11,9 @@ class Here(threading.local):
     callbacks = 0  # how deep it is in functions that Kedge calls
     mutators = 0  # and in mutators
     raised: Optional[BaseException] = None  # by the mutator that failed last
+
+    def __init__(self) -> None:
+        self.handles: List[Handle] = []  # that this thread is in a use of: one for each use
 
 
 here = Here()
@@ -40,17 +43,26 @@ def refuse_mutator() -> None:
         raise InvalidArgument("called-back", "a mutator may only use its transaction")
 
 
+def refuse_close(what: str, held: bool) -> None:
+    """A signal handler, a __del__ or a callback of a weak reference may run in the middle of a use, on the thread of that use.
+    A close there would free what the use goes on with, or wait for its end."""
+    refuse_mutator()
+    if held:
+        raise InvalidArgument("called-back", f"the {what} cannot be closed in a call of it on the same thread, as by a signal "
+                              "handler or a __del__; close it when that call has returned, or on another thread")
+
+
 def close_forgotten(close: Callable[[], None]) -> None:
-    """Closes what nobody holds any more. Garbage is collected on any thread, also in a function that Kedge calls, where a
-    close could wait for that function: then a thread does it."""
-    if here.callbacks or here.mutators:
+    """Closes what nobody holds any more. Garbage is collected on any thread, also in a function that Kedge calls or in a use
+    of a handle. A close there could wait for that function, or for one that waits for the handle: then a thread does it."""
+    if here.callbacks or here.mutators or here.handles:
         threading.Thread(target=close, name="kedge-close").start()
     else:
         close()
 
 
 class Handle:
-    """A pointer of the C library. `with handle as pointer:` raises Closed after close()."""
+    """A pointer of the C library. `with handle as pointer:` is a use of it, and raises Closed after close()."""
 
     _what = "handle"
 
@@ -70,13 +82,30 @@ class Handle:
 
     def __enter__(self) -> Any:
         self._refuse()
+        here.handles.append(self)  # before the lock: what runs in between does not wait for this thread
+        try:
+            return self._begin()
+        except BaseException:
+            here.handles.remove(self)
+            raise
+
+    def __exit__(self, *failure: Any) -> None:
+        try:
+            self._end()
+        finally:
+            here.handles.remove(self)
+
+    def _begin(self) -> Any:
+        if here.handles.count(self) > 1:
+            raise InvalidArgument("called-back", f"the {self._what} is in use by this thread: use it again when that call has "
+                                  "returned")
         self._lock.acquire()
         if self._pointer is None:
             self._lock.release()
             raise Closed(self._what)
         return self._pointer
 
-    def __exit__(self, *failure: Any) -> None:
+    def _end(self) -> None:
         self._lock.release()
 
     @property
@@ -85,6 +114,15 @@ class Handle:
 
     def close(self) -> None:
         """Frees what it holds. Closing twice does nothing."""
+        if self.is_open:
+            refuse_close(self._what, self in here.handles)
+            here.handles.append(self)  # who closes the database in between would wait for the end of this
+            try:
+                self._close()
+            finally:
+                here.handles.remove(self)
+
+    def _close(self) -> None:
         pointer = self.stop()
         if pointer is not None:
             try:
@@ -125,15 +163,14 @@ class SharedHandle(Handle):
         self._users = 0
         self._changed = threading.Condition(self._lock)
 
-    def __enter__(self) -> Any:
-        self._refuse()
+    def _begin(self) -> Any:
         with self._lock:
             if self._pointer is None:
                 raise Closed(self._what)
             self._users += 1
             return self._pointer
 
-    def __exit__(self, *failure: Any) -> None:
+    def _end(self) -> None:
         with self._changed:
             self._users -= 1
             self._changed.notify_all()
@@ -144,8 +181,12 @@ class SharedHandle(Handle):
             self._pointer = pointer
 
     def wait_for_users(self) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._users == 0)
+        here.handles.append(self)  # as long as it has the lock
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: self._users == 0)
+        finally:
+            here.handles.remove(self)
 
 
 Own = TypeVar("Own", bound="Owner")

@@ -1,5 +1,6 @@
 """What ends while Kedge is in the middle of something: a wait by Ctrl-C, garbage on Kedge's own thread, a dispatcher by
-SystemExit. Nothing is left open, and nothing that C still refers to is freed.
+SystemExit, what a signal handler or a mutator closes in a call. Nothing is left open, nothing that C still refers to is freed,
+and nobody waits for himself.
 
 usage: ending_test.py"""
 import gc
@@ -15,7 +16,7 @@ import unittest
 from unittest import mock
 
 import kedge
-from kedge import _callbacks, _handles
+from kedge import _callbacks, _cursors, _database, _handles
 
 WAIT_S = 120
 NOTE = {"collection": "notes", "id": "1", "value": 1}
@@ -112,6 +113,135 @@ class Garbage(Case):
             _handles.here.callbacks = deep
 
         self.find(collect)
+
+
+class Within(Case):
+    """A close by a thread that is in the middle of a call."""
+
+    def setUp(self):
+        super().setUp()
+
+        def give_up(*arguments):
+            raise TimeoutError("the thread waits for itself")
+
+        for number in (signal.SIGALRM, signal.SIGUSR1):
+            self.addCleanup(signal.signal, number, signal.signal(number, give_up))
+        self.addCleanup(signal.alarm, 0)
+        signal.alarm(WAIT_S)
+
+    def interrupted(self, module, name, step):
+        """Runs `step` in a signal handler, once, in the next call of this function of the binding."""
+        function, left = getattr(module, name), [True]
+        signal.signal(signal.SIGUSR1, lambda *arguments: step())
+
+        def interrupt(*arguments):
+            if left:
+                left.clear()
+                signal.raise_signal(signal.SIGUSR1)
+            return function(*arguments)
+
+        return mock.patch.object(module, name, interrupt)
+
+    def refuse(self, *uses):
+        for use in uses:
+            with self.assertRaises(kedge.InvalidArgument) as caught:
+                use()
+            self.assertEqual(caught.exception.code, "called-back")
+
+    def test_a_signal_handler_may_not_close_the_database_that_its_thread_reads(self):
+        with self.open() as db:
+            db.mutate("kedge.put", NOTE)
+            with self.interrupted(_database, "call", lambda: self.refuse(db.close)):
+                self.assertEqual(db.get("notes", "1"), 1)
+            self.assertEqual(db.status().pending, 1)
+            db.close()
+        self.assert_is_closed()
+
+    def test_a_signal_handler_may_use_the_database_that_its_thread_reads(self):
+        seen = []
+        with self.open() as db:
+            db.mutate("kedge.put", NOTE)
+            with self.interrupted(_database, "call", lambda: seen.append(db.get("notes", "1"))):
+                self.assertEqual(db.get("notes", "1"), 1)
+        self.assertEqual(seen, [1])
+
+    def test_a_signal_handler_may_not_use_or_close_the_cursor_that_its_thread_reads(self):
+        with self.open() as db:
+            query = db.query("SELECT 'a', 'b'")
+            with self.interrupted(_cursors, "sized_text",
+                                  lambda: self.refuse(query.close, lambda: next(query), db.close)):
+                self.assertEqual(next(query), ("a", "b"))
+            query.close()
+            self.assertFalse(db._children)
+
+    def test_a_cursor_that_ends_as_garbage_in_its_own_call_is_closed_behind_it(self):
+        with self.open() as db:
+            query = db.query("SELECT 'a', 'b'")
+            with self.interrupted(_cursors, "sized_text", query.__del__):
+                self.assertEqual(next(query), ("a", "b"))
+            query._handle._freed.wait(WAIT_S)
+            self.assertFalse(db._children)
+
+    def test_a_signal_handler_may_not_close_the_database_whose_watch_its_thread_closes(self):
+        with self.open() as db:
+            watch = db.watch(print)
+            with self.interrupted(watch._handle, "_free", lambda: self.refuse(db.close)):
+                watch.close()
+            self.assertFalse(db._children)
+
+    def test_a_parser_may_use_and_close_its_scan(self):
+        with self.open() as db:
+            for id in "123":
+                db.mutate("kedge.put", {**NOTE, "id": id})
+            scan = db.scan("notes", parse=lambda text: next(scan, None))
+            self.assertEqual(next(scan), ("1", ("2", ("3", None))))
+            scan = db.scan("notes", parse=lambda text: scan.close())
+            self.assertEqual(next(scan), ("1", None))
+            self.assertFalse(db._children)
+
+    def test_a_mutator_may_not_close_its_batch_or_a_watch(self):
+        goes_on, ended = threading.Event(), threading.Event()
+
+        @kedge.mutator("closing")
+        def closing(tx, args):
+            goes_on.set()
+            self.refuse(batch.close, watch.close)  # the watch's callback waits for the turn of this mutator
+            tx.put("notes", "2", args)
+
+        def callback(changes):
+            goes_on.wait(WAIT_S)
+            if not ended.is_set():
+                db.mutate("kedge.put", NOTE)
+                ended.set()
+
+        with self.open(client_mutators=[closing]) as db:
+            watch = db.watch(callback, "notes")
+            db.mutate("kedge.put", NOTE)
+            batch = db.batch()
+            batch.mutate("closing", 5)
+            self.assertEqual(batch.commit(), 2)
+            self.assertEqual(db.get("notes", "2"), 5)
+            self.assertTrue(ended.wait(WAIT_S))
+            batch.close()
+            watch.close()
+            self.assertFalse(db._children)
+
+    def test_a_watch_that_is_forgotten_in_a_call_does_not_wait_for_its_callback_there(self):
+        inside, ended = threading.Event(), threading.Event()
+
+        def callback(changes):
+            inside.set()
+            ended.wait(WAIT_S)
+
+        with self.open() as db, db.query("SELECT 1") as query:
+            watch = db.watch(callback)
+            db.mutate("kedge.put", NOTE)
+            self.assertTrue(inside.wait(WAIT_S))
+            with query._handle:  # for which the callback may wait, too
+                begun = time.monotonic()
+                del watch
+                self.assertLess(time.monotonic() - begun, WAIT_S / 2)
+            ended.set()
 
 
 class Dispatchers(Case):
