@@ -2,9 +2,10 @@
 and Kedge gets the status of a failure."""
 import functools
 import logging
-from typing import Any, Callable, Dict, List
+import threading
+from typing import Any, Callable, Dict
 
-from ._errors import Error, InvalidArgument, LimitExceeded, text_of
+from ._errors import InvalidArgument, LimitExceeded, text_of
 from ._handles import here
 from ._library import ffi, lib
 from ._records import LogLevel, change_of, mutation_of, result_of, status_of
@@ -57,6 +58,17 @@ def guarded(function: Callable[..., Any], *arguments: Any) -> Any:
         return None
 
 
+def once(function: Callable[[], Any]) -> Callable[[], None]:
+    """The function, which only the first call runs, also when threads call it at the same time."""
+    first = threading.Lock()
+
+    def run() -> None:
+        if first.acquire(blocking=False):
+            function()
+
+    return run
+
+
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_free(userdata: Any) -> None:
@@ -93,18 +105,14 @@ def kedge_python_token(userdata: Any, buffer: Any, buffer_size: int) -> int:
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_dispatch(userdata: Any, work: Any, argument: Any) -> None:
-    done: List[bool] = []
-
-    def run() -> None:
-        if not done:
-            done.append(True)
-            work(argument)
-
+    run = once(functools.partial(work, argument))
     try:
         ffi.from_handle(userdata).dispatch(run)
     except BaseException:  # SystemExit, too: a watch without its work would wait for ever
-        logger.exception("the dispatcher has raised; the work runs on Kedge's thread")
-        run()  # the work must run once
+        try:
+            logger.exception("the dispatcher has raised; work that it has not run runs on Kedge's thread")
+        finally:
+            run()  # the work must run once
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]

@@ -251,6 +251,35 @@ class Dispatchers(Case):
             db.mutate("kedge.put", NOTE)
             self.assertTrue(told.wait(WAIT_S))
 
+    def test_work_that_two_threads_call_at_once_runs_once(self):
+        """As by a dispatcher that raises when another thread has the work already."""
+        given, inside, goes_on, runs = [], threading.Event(), threading.Event(), []
+
+        def dispatch(work):
+            given.append(work)
+
+        def stop_behind_the_first_line(frame, event, argument):
+            if event == "line" and frame.f_lineno > frame.f_code.co_firstlineno + 1 and not inside.is_set():
+                inside.set()
+                goes_on.wait(WAIT_S)
+            return stop_behind_the_first_line
+
+        def call_slowly():
+            sys.settrace(lambda frame, *event: stop_behind_the_first_line if frame.f_code is given[0].__code__ else None)
+            given[0]()
+
+        with mock.patch.object(_callbacks, "ffi") as ffi:
+            ffi.from_handle.return_value.dispatch = dispatch
+            dispatched = getattr(_callbacks, "kedge_python_dispatch")
+            dispatched(None, runs.append, 1)
+        thread = threading.Thread(target=call_slowly)
+        thread.start()
+        self.assertTrue(inside.wait(WAIT_S))
+        given[0]()
+        goes_on.set()
+        thread.join(WAIT_S)
+        self.assertEqual(runs, [1])
+
 
 if __name__ == "__main__":
     logging.getLogger("kedge").addHandler(logging.NullHandler())
