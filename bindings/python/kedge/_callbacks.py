@@ -3,12 +3,12 @@ and Kedge gets the status of a failure."""
 import functools
 import logging
 import threading
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Optional
 
 from ._errors import InvalidArgument, LimitExceeded, text_of
 from ._handles import here
 from ._library import ffi, lib
-from ._records import LogLevel, change_of, mutation_of, result_of, status_of
+from ._records import LogLevel, change_of, lost_result, mutation_of, result_of, status_of
 from ._texts import terminated
 
 logger = logging.getLogger("kedge")
@@ -121,25 +121,38 @@ def kedge_python_log(userdata: Any, level: int, event: Any, message: Any) -> Non
     guarded(ffi.from_handle(userdata).log, LogLevel(level), text_of(event), text_of(message))
 
 
+def tell(userdata: Any, make: Callable[[], Any], instead: Optional[Callable[[], Any]] = None) -> None:
+    """Calls the function of a watch with what C tells. When that cannot be made, as for want of memory, the function gets
+    what `instead` makes, or nothing."""
+    try:
+        event = make()
+    except BaseException as failure:  # a KeyboardInterrupt, too: C does not tell it again
+        guarded(functools.partial(logger.error, "what Kedge tells cannot be made", exc_info=failure))
+        if instead is None:
+            return
+        event = instead()
+    guarded(ffi.from_handle(userdata), event)
+
+
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_changes(userdata: Any, changes: Any, count: int) -> None:
-    guarded(ffi.from_handle(userdata), [change_of(changes[i]) for i in range(count)])
+    tell(userdata, lambda: [change_of(changes[i]) for i in range(count)], list)  # an empty one: read everything again
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_sync_status(userdata: Any, status: Any) -> None:
-    guarded(ffi.from_handle(userdata), status_of(status))
+    tell(userdata, lambda: status_of(status))
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_result(userdata: Any, changes: Any) -> None:
-    guarded(ffi.from_handle(userdata), result_of(changes))
+    tell(userdata, lambda: result_of(changes), lost_result)
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_rejected(userdata: Any, mutation: Any) -> None:
-    guarded(ffi.from_handle(userdata), mutation_of(mutation))
+    tell(userdata, lambda: mutation_of(mutation))

@@ -3,7 +3,7 @@ import contextlib
 import json
 import threading
 import time
-from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, Set, Tuple, Type, TypeVar
+from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, Set, Tuple, Type, TypeVar, Union
 
 from ._batch import Batch, UndoGroup, _Batch
 from ._callbacks import drop, keep
@@ -349,15 +349,24 @@ class Database:
 
     def results(self, sql: str, parameters: Sequence[Any] = ()) -> Stream[List[Tuple[Any, ...]]]:
         """The whole result of a query, and again whenever it has changed, for `async for`. Of several that wait only the
-        last is told. What watch_query() tells as an error is logged; the next result follows it."""
-        def start(tell: Callable[[List[Tuple[Any, ...]]], None]) -> Watch:
+        last is told. What watch_query() tells as an error is logged; the next result follows it. Only "result-lost" is
+        raised, and ends the stream."""
+        def start(tell: Callable[[Union[List[Tuple[Any, ...]], Error]], None]) -> Watch:
             rows: List[Tuple[Any, ...]] = []
+            lost = False
 
             def take(changes: ResultChanges) -> None:
-                if changes.error is not None:
+                nonlocal lost
+                if lost:
+                    return  # what is told from now on does not fit to the rows
+                lost = changes.is_lost
+                if changes.error is None:
+                    changes.apply(rows)
+                    tell(list(rows))
+                elif lost:
+                    tell(changes.error)
+                else:
                     raise changes.error
-                changes.apply(rows)
-                tell(list(rows))
 
             return self.watch_query(take, sql, parameters)
 

@@ -4,7 +4,7 @@ import enum
 import json
 from typing import Any, List, Optional, Tuple
 
-from ._errors import Error, error_of, text_of
+from ._errors import Error, NoMemory, error_of, text_of
 from ._library import ffi, lib
 from ._texts import sized_text
 
@@ -113,7 +113,9 @@ class RowChange:
 @dataclasses.dataclass(frozen=True)
 class ResultChanges:
     """How the result of a watched query differs: kedge_query_changes of kedge/watch.h. With an `error` the result could
-    not be read; Kedge tries again."""
+    not be read; Kedge tries again. With one whose code is "result-lost" the rows could not be made, as for want of memory,
+    and those that are told later do not fit: close the watch, and begin it again."""
+
     rows: List[RowChange]
     row_count: int
     first: bool
@@ -121,6 +123,11 @@ class ResultChanges:
     pulled: bool
     other_process: bool
     error: Optional[Error]
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the error is "result-lost"."""
+        return self.error is not None and self.error.code == "result-lost"
 
     def apply(self, rows: List[Tuple[Any, ...]]) -> None:
         """Brings `rows` up to date, a list of the rows of the result before these changes, in their order."""
@@ -229,6 +236,12 @@ def result_of(filled: Any) -> ResultChanges:
         [row_change_of(filled.rows[i]) for i in range(filled.count)], filled.row_count, filled.first, filled.local,
         filled.pulled, filled.other_process,
         None if filled.error == ffi.NULL else error_of(filled.error.status, filled.error))
+
+
+def lost_result() -> ResultChanges:
+    """What is told when a result cannot be made."""
+    return ResultChanges([], 0, False, False, False, False, NoMemory(
+        "result-lost", "the rows of a watched result could not be made: begin the watch again"))
 
 
 def change_of(filled: Any) -> Change:

@@ -3,8 +3,9 @@ import asyncio
 import collections
 import contextlib
 import weakref
-from typing import Any, AsyncIterator, Callable, Deque, Generic, Optional, TypeVar
+from typing import Any, AsyncIterator, Callable, Deque, Generic, Optional, TypeVar, Union
 
+from ._errors import Error
 from ._handles import Handle, Owner
 from ._library import lib
 
@@ -37,24 +38,29 @@ def later(loop: asyncio.AbstractEventLoop, method: "weakref.WeakMethod[Any]", *a
 
 class Stream(AsyncIterator[Event], Generic[Event]):
     """What a watch tells, for `async for`. It begins when it is made, in a running event loop, and ends with `async with`,
-    aclose() or close(). At most `limit` events wait: `shorten` leaves some out when one more comes."""
+    aclose() or close(), and with an Error, which is raised behind what waits. At most `limit` events wait: `shorten` leaves
+    some out when one more comes."""
 
-    def __init__(self, start: Callable[[Callable[[Event], None]], Watch], limit: int,
+    def __init__(self, start: Callable[[Callable[[Union[Event, Error]], None]], Watch], limit: int,
                  shorten: Callable[[Deque[Event]], Any]) -> None:
         loop = asyncio.get_running_loop()
         self._waiting: Deque[Event] = collections.deque()
         self._limit = limit
         self._shorten = shorten
         self._news = asyncio.Event()
+        self._failure: Optional[Error] = None
         # The watch knows the stream weakly: a stream that nobody holds any more ends.
         take, end = weakref.WeakMethod(self._take), weakref.WeakMethod(self._end)
         self._watch: Optional[Watch] = start(lambda event: later(loop, take, event))
         self._watch._handle.on_close = lambda: later(loop, end)
 
-    def _take(self, event: Event) -> None:
-        self._waiting.append(event)
-        if len(self._waiting) > self._limit:
-            self._shorten(self._waiting)
+    def _take(self, event: Union[Event, Error]) -> None:
+        if isinstance(event, Error):
+            self._failure = event
+        else:
+            self._waiting.append(event)
+            if len(self._waiting) > self._limit:
+                self._shorten(self._waiting)
         self._news.set()
 
     def _end(self) -> None:
@@ -66,6 +72,10 @@ class Stream(AsyncIterator[Event], Generic[Event]):
 
     async def __anext__(self) -> Event:
         while not self._waiting:
+            if self._failure is not None:
+                failure, self._failure = self._failure, None
+                self.close()
+                raise failure
             if self._watch is None:
                 raise StopAsyncIteration
             self._news.clear()

@@ -13,8 +13,10 @@ import sys
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import kedge
+from kedge import _callbacks
 
 WAIT_S = 120
 
@@ -482,6 +484,27 @@ class Callbacks(Case):
             db.mutate("kedge.put", NOTE)
             self.assertTrue(other.wait(WAIT_S))
         self.assertEqual(calls, [])
+
+    def test_changes_that_cannot_be_made_are_told_as_ones_to_read_again(self):
+        for failure in (MemoryError, KeyboardInterrupt):
+            db, told, calls = self.open(f"copy {failure.__name__}"), [], threading.Semaphore(0)
+            with db.watch(lambda changes: (told.append(changes), calls.release())):
+                with mock.patch.object(_callbacks, "change_of", side_effect=failure):
+                    db.mutate("kedge.put", NOTE)
+                    self.assertTrue(calls.acquire(timeout=WAIT_S))
+                db.mutate("kedge.put", {**NOTE, "value": 2})
+                self.assertTrue(calls.acquire(timeout=WAIT_S))
+            self.assertEqual([[change.new for change in changes] for changes in told], [[], [2]])
+
+    def test_a_result_that_cannot_be_made_is_told_as_lost(self):
+        db, told, calls = self.open(), [], threading.Semaphore(0)
+        with db.watch_query(lambda changes: (told.append(changes), calls.release()), "SELECT id FROM notes"):
+            self.assertTrue(calls.acquire(timeout=WAIT_S))
+            with mock.patch.object(_callbacks, "result_of", side_effect=MemoryError):
+                db.mutate("kedge.put", NOTE)
+                self.assertTrue(calls.acquire(timeout=WAIT_S))
+        self.assertEqual([changes.is_lost for changes in told], [False, True])
+        self.assertIsInstance(told[1].error, kedge.NoMemory)
 
     def test_functions_of_the_options_that_fail(self):
         seen = []

@@ -9,8 +9,10 @@ import sys
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import kedge
+from kedge import _callbacks
 
 SERVER = sys.argv.pop(1)
 WAIT_S = 120
@@ -82,6 +84,22 @@ class Streams(unittest.TestCase):
             db.close()
             with self.assertRaises(StopAsyncIteration):
                 await waiting
+
+        self.run_async(main)
+
+    def test_results_that_cannot_be_made_end_their_stream(self):
+        async def main():
+            db = self.open()
+            async with db.results("SELECT id FROM notes") as results:
+                self.assertEqual(await results.__anext__(), [])
+                with mock.patch.object(_callbacks, "result_of", side_effect=MemoryError):
+                    db.mutate("kedge.put", NOTE)
+                    with self.assertRaises(kedge.NoMemory) as caught:
+                        await results.__anext__()
+                self.assertEqual(caught.exception.code, "result-lost")
+                self.assertFalse(db._children)
+                with self.assertRaises(StopAsyncIteration):
+                    await results.__anext__()
 
         self.run_async(main)
 
