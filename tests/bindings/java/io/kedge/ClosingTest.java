@@ -265,6 +265,18 @@ class ClosingTest extends Case {
     }
 
     @Test
+    void a_thread_may_not_close_what_it_is_in_a_call_of() {
+        Database db = opened();
+        Batch batch = db.batch();
+        batch.handle.run(pointer -> refused(KedgeException.InvalidArgument.class, "called-back",
+                batch::close));
+        batch.mutate("kedge.put", NOTE);
+        assertEquals(1, batch.commit());
+        batch.close();
+        assertEquals(0, db.openCount());
+    }
+
+    @Test
     void an_undo_group_belongs_to_its_thread() throws InterruptedException {
         Database db = opened();
         List<Throwable> thrown = new ArrayList<>();

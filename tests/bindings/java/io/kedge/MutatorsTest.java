@@ -256,6 +256,27 @@ class MutatorsTest extends Case {
     }
 
     @Test
+    void a_mutator_may_not_close_its_batch_a_cursor_or_a_watch() {
+        List<AutoCloseable> outside = new ArrayList<>();
+        List<String> codes = new ArrayList<>();
+        Database db = with((tx, args) -> {
+            for (AutoCloseable each : outside) {
+                codes.add(refused(KedgeException.InvalidArgument.class, "called-back",
+                        each::close).code());
+            }
+            tx.put("notes", "1", args);
+        });
+        Batch batch = db.batch();
+        outside.addAll(List.of(batch, db.scan("notes"), db.watch(changes -> {})));
+        batch.mutate("test", "1");
+        batch.mutate("test", "2");
+        assertEquals(1, batch.commit());
+        assertEquals(6, codes.size());
+        assertEquals("2", db.get("notes", "1"));
+        assertEquals(3, db.openCount());
+    }
+
+    @Test
     void a_mutator_is_not_given_rows_that_a_scan_has_read() throws Exception {
         List<Iterator<Item>> scans = new ArrayList<>();
         Database db = with((tx, args) -> scans.get(0).next());

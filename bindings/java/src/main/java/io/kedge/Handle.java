@@ -88,6 +88,19 @@ class Handle {
         }
     }
 
+    /**
+     * Refuses a close by the app. In a mutator it would free what the call goes on with that runs
+     * the mutator, or wait for somebody who waits for that call.
+     */
+    final void refuseClose() {
+        Here.refuseMutator();
+        if (lock.isHeldByCurrentThread()) {
+            throw new KedgeException.InvalidArgument("called-back", "the " + what + " cannot be "
+                    + "closed in a call of it on the same thread; close it when the call has "
+                    + "returned");
+        }
+    }
+
     /** Frees what it holds. Closing twice does nothing. */
     void close() {
         long stopped = stop();

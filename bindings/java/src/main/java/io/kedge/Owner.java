@@ -14,9 +14,14 @@ abstract class Owner implements AutoCloseable {
         this.forgotten = Forgotten.watch(this, handle);
     }
 
-    /** Ends it and frees what it holds. Closing twice does nothing. */
+    /**
+     * Ends it and frees what it holds. Closing twice does nothing.
+     *
+     * @throws KedgeException.InvalidArgument in a mutator, which may only use its transaction
+     */
     @Override
     public void close() {
+        handle.refuseClose();
         handle.close();
         forgotten.settle();
     }
