@@ -237,6 +237,26 @@ class CallbacksTest extends Case {
     }
 
     @Test
+    void a_builder_that_is_changed_leaves_its_open_database_alone() throws InterruptedException {
+        CountDownLatch started = new CountDownLatch(1);
+        CountDownLatch stopped = new CountDownLatch(1);
+        List<String> others = Collections.synchronizedList(new ArrayList<>());
+        DatabaseBuilder builder = builder("copy").log(LogLevel.INFO, (level, event, message) -> {
+            (event.equals("stopped") ? stopped : started).countDown();
+        }).dispatch(Runnable::run);
+        Database db = opened(builder);
+        await(started);
+        builder.dispatch(null).log(LogLevel.INFO, (level, event, message) -> others.add(event));
+        CountDownLatch told = new CountDownLatch(1);
+        db.watch(changes -> told.countDown());
+        db.mutate("kedge.put", NOTE);
+        await(told);
+        db.close();
+        await(stopped);
+        assertEquals(List.of(), others);
+    }
+
+    @Test
     void a_log_is_told() throws InterruptedException {
         CountDownLatch started = new CountDownLatch(1);
         opened(builder("copy").log(LogLevel.INFO, (level, event, message) -> {

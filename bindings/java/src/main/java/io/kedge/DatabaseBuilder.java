@@ -261,7 +261,8 @@ public final class DatabaseBuilder {
 
     private Database open(byte[][] texts, long[] numbers, List<NamedMutator> all, byte[][] names) {
         List<Long> tokens = new ArrayList<>();
-        tokens.add(Callbacks.keep(functions));
+        Functions kept = functions.copy();
+        tokens.add(Callbacks.keep(kept));
         long[] mutatorNumbers = new long[2 * names.length];
         for (int i = 0; i < names.length; i++) {
             mutatorNumbers[2 * i] = all.get(i).version;
@@ -270,7 +271,7 @@ public final class DatabaseBuilder {
         }
         try {
             long made = Native.open(texts, numbers, tokens.get(0), names, mutatorNumbers);
-            return new Database(new DatabaseHandle(made, tokens, all), functions);
+            return new Database(new DatabaseHandle(made, tokens, all), kept);
         } catch (RuntimeException | Error failure) {
             tokens.forEach(Callbacks::drop);
             throw failure;

@@ -9,4 +9,13 @@ final class Functions {
     Supplier<String> token;
     Executor dispatch;
     LogFunction log;
+
+    /** The same functions, for a database: its builder may be changed and used again. */
+    Functions copy() {
+        Functions made = new Functions();
+        made.token = token;
+        made.dispatch = dispatch;
+        made.log = log;
+        return made;
+    }
 }
