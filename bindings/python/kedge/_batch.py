@@ -1,7 +1,8 @@
 """Several edits as one, and groups of edits that are undone together."""
+import contextlib
 from typing import Any, Optional
 
-from ._errors import call
+from ._errors import Error, call
 from ._handles import Handle, Owner
 from ._library import ffi, lib
 from ._mutators import edit
@@ -46,7 +47,8 @@ class Batch(Owner):
 
 
 class UndoGroup:
-    """The edits that this thread makes inside of `with` are undone together. They stand when an exception leaves it."""
+    """The edits that this thread makes inside of `with` are undone together. They stand when an exception leaves it, which
+    goes before what the end of the group raises."""
 
     def __init__(self, db: Any, label: str) -> None:
         self._db = db
@@ -56,6 +58,6 @@ class UndoGroup:
         with self._db._handle as db:
             call(lib.kedge_undo_begin, db, self._label)
 
-    def __exit__(self, *failure: Any) -> None:
-        with self._db._handle as db:
+    def __exit__(self, kind: Any = None, *failure: Any) -> None:
+        with contextlib.nullcontext() if kind is None else contextlib.suppress(Error), self._db._handle as db:
             call(lib.kedge_undo_end, db)

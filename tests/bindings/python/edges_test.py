@@ -428,6 +428,16 @@ class Mutators(Case):
         self.assertIsNone(db.get("notes", "1", None))
 
 
+    def test_what_leaves_an_undo_group_goes_before_what_its_end_raises(self):
+        db = self.open()
+        group = db.undo_group("add")
+        with self.assertRaises(ZeroDivisionError), group:
+            group.__exit__()
+            1 / 0
+        with self.assertRaises(kedge.Conflict), group:
+            group.__exit__()
+
+
 class Callbacks(Case):
     def wait_for(self, logger, text):
         """A line of the log with this text."""

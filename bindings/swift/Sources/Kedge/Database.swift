@@ -127,14 +127,18 @@ public final class Database: Sendable {
     // MARK: Undo
 
     /// The edits that this thread makes in `body` are undone together. They stand when `body`
-    /// throws.
+    /// throws. What `body` throws goes before what the end of the group does.
     public func undoGroup<Result>(_ label: String = "", _ body: () throws -> Result) throws
         -> Result
     {
         try beginUndo(label)
-        let result = Swift.Result(catching: body)
+        let result: Result
+        do { result = try body() } catch {
+            try? endUndo()
+            throw error
+        }
         try endUndo()
-        return try result.get()
+        return result
     }
 
     /// Begins a group by hand, for one that spans several events of a user interface. The same

@@ -144,6 +144,17 @@ final class MutatorTests: Case {
         XCTAssertEqual(try db.get("notes", "1", as: Int.self), 1)
     }
 
+    func testWhatTheBodyOfAnUndoGroupThrowsGoesBeforeWhatItsEndThrows() throws {
+        let db = try open()
+        XCTAssertThrowsError(
+            try db.undoGroup("add") {
+                try db.endUndo()
+                throw Mistake()
+            }
+        ) { XCTAssertTrue($0 is Mistake, "\($0)") }
+        refused(.conflict, "undo-not-open") { try db.undoGroup("add") { try db.endUndo() } }
+    }
+
     func testAnUndoGroupIsOneOfItsThread() throws {
         let db = try open()
         try db.beginUndo("mine")
