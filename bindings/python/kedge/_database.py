@@ -174,11 +174,12 @@ class Database:
         try:
             with self._handle as db:
                 call(function, db, *arguments, document)
+                text = document_text(document[0])
         except NotFound:
             if default is NOTHING:
                 raise
             return default
-        return parse(document_text(document[0]))
+        return parse(text)
 
     def scan(self, collection: str, *, after: Optional[str] = None, prefix: Optional[str] = None, limit: int = 0,
              descending: bool = False, parse: Callable[[str], Any] = json.loads) -> Scan:
@@ -296,7 +297,8 @@ class Database:
         document = ffi.new("kedge_document **")
         with self._handle as db:
             call(lib.kedge_history, db, before, limit, milliseconds(timeout), document)
-        versions: List[Dict[str, Any]] = json.loads(document_text(document[0]))
+            text = document_text(document[0])
+        versions: List[Dict[str, Any]] = json.loads(text)
         return versions
 
     # Watches

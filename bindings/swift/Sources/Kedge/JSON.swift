@@ -141,3 +141,10 @@ func decoded<Value: Decodable>(
         : Data(bytes: bytes, count: size)
     return try JSONDecoder().decode(kind, from: data)
 }
+
+/// A value of JSON that is not empty.
+func decoded<Value: Decodable>(_ kind: Value.Type, _ json: Data) throws -> Value {
+    try json.withUnsafeBytes { bytes in
+        try decoded(kind, bytes.bindMemory(to: CChar.self).baseAddress!, bytes.count)
+    }
+}

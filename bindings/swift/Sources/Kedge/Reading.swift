@@ -1,5 +1,6 @@
 // Reads of a database: items, collections, queries, indexes, counters.
 import CKedge
+import Foundation
 
 extension Database {
     /// Reads an item; nil when there is none. As ``RawJSON`` it is the canonical JSON.
@@ -19,20 +20,22 @@ extension Database {
         try document(kind) { kedge_get_project($0, $1, $2) }
     }
 
-    /// The document that a function of C gives, which is freed; nil when there is none.
+    /// What is in the document that a function of C gives; nil when there is none. The handle is no
+    /// longer in use when the app's type is decoded, which may close the database.
     private func document<Item: Decodable>(
         _ kind: Item.Type,
         _ function: (
             OpaquePointer, UnsafeMutablePointer<OpaquePointer?>, UnsafeMutablePointer<kedge_error>
         ) -> kedge_status
     ) throws -> Item? {
-        try handle.use { db in
+        let json: Data? = try handle.use { db in
             do {
-                return try decodedDocument(kind, try made { function(db, $0, $1) })
+                return takenDocument(try made { function(db, $0, $1) })
             } catch let failure as KedgeError where failure.status == .notFound {
                 return nil
             }
         }
+        return try json.map { try decoded(kind, $0) }
     }
 
     /// Opens a cursor over the items of a collection, by id in byte order. `after`: behind this id.
@@ -108,10 +111,10 @@ extension Database {
     }
 }
 
-/// A value of a document, which is freed.
-func decodedDocument<Item: Decodable>(_ kind: Item.Type, _ document: OpaquePointer) throws -> Item {
+/// The JSON of a document, which is freed.
+func takenDocument(_ document: OpaquePointer) -> Data {
     defer { kedge_document_free(document) }
     var size = 0
     let json = kedge_document_json(document, &size)
-    return try decoded(kind, json, size)
+    return Data(bytes: json, count: size)
 }

@@ -79,10 +79,10 @@ extension Database {
     ) async throws -> [JSON] {
         let timeoutMs = try milliseconds(timeout)
         return try await background { [handle] _ in
-            try handle.use { db in
-                try decodedDocument(
-                    [JSON].self, try made { kedge_history(db, before, limit, timeoutMs, $0, $1) })
+            let versions = try handle.use { db in
+                takenDocument(try made { kedge_history(db, before, limit, timeoutMs, $0, $1) })
             }
+            return try decoded([JSON].self, versions)
         }
     }
 }

@@ -5,6 +5,11 @@ import XCTest
 
 @testable import Kedge
 
+/// A type of an app that closes the database as it is decoded.
+private struct Closing: Decodable {
+    init(from decoder: any Decoder) throws { try outside.now?.close() }
+}
+
 final class ClosingTests: Case {
     func testWhatIsClosedIsRefused() throws {
         let db = try open()
@@ -134,6 +139,32 @@ final class ClosingTests: Case {
         let failure = refused(.rejected, "mutator-failed") { try db.mutate("bad.close", 1) }
         XCTAssertEqual((failure?.cause as? KedgeError)?.code, "called-back")
         XCTAssertNotNil(try db.get("notes", "1", as: Int.self))
+    }
+
+    func testATypeMayCloseTheDatabaseAsItIsDecoded() throws {
+        for record in [false, true] {
+            let db = try open("record \(record)")
+            try db.put("notes", "1", 1)
+            try db.mutate("good.count", [String: String]())  // which sets the project record
+            outside.change { $0 = db }
+            defer { outside.change { $0 = nil } }
+            let seen =
+                record ? try db.getProject(as: Closing.self) : try db.get("notes", "1")
+            XCTAssertNotNil(seen)
+            refused(.invalidArgument, "closed") { try db.status() }
+        }
+    }
+
+    func testABatchThatAMutatorClosesIsClosedBehindItsCommit() throws {
+        let db = try open()
+        let batch = try db.batch()
+        forgotten.change { $0 = [batch] }
+        defer { forgotten.change { $0 = [] } }
+        try batch.mutate("bad.end", 1)
+        try batch.mutate("kedge.put", ["collection": "notes", "id": "1", "value": "a"])
+        XCTAssertEqual(try batch.commit(), 1)
+        until("the batch is closed") { db.family.count == 0 }
+        XCTAssertEqual(try db.get("notes", "1"), "a")
     }
 
     func testCloseEndsWhatTasksWaitFor() async throws {

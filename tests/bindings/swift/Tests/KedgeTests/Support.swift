@@ -130,6 +130,7 @@ let edgeMutators: [Mutator] = [
     Mutator("bad.call") { (tx, _: Int) in try tx.call("kedge.none", 1) },
     Mutator("bad.outside") { (_, _: Int) in _ = try outside.now?.get("notes", "1", as: JSON.self) },
     Mutator("bad.close") { (_, _: Int) in try outside.now?.close() },
+    Mutator("bad.end") { (_, _: Int) in forgotten.now.forEach { ($0 as? Owner)?.close() } },
     Mutator("bad.forget") { (_, _: Int) in forgotten.change { $0 = [] } },
     Mutator("storm.write") { (tx, number: Int) in
         try tx.put("items", "\(number)", number)
