@@ -161,11 +161,17 @@ template <class T> class [[nodiscard]] result
         return std::get_if<T>(&of_);
     }
 
-    /* The error; one with the status KEDGE_OK when there is a value. */
-    kedge::error error() const
+    /* The error; one with the status KEDGE_OK when there is a value. What it gives is borrowed as
+     * long as the result lives; of a result that ends at once it is a copy. */
+    const kedge::error &error() const &
     {
+        static const kedge::error none{};
         const auto *failed = std::get_if<kedge::error>(&of_);
-        return failed ? *failed : kedge::error();
+        return failed ? *failed : none;
+    }
+    kedge::error error() const &&
+    {
+        return static_cast<const result &>(*this).error();
     }
 
     /* The value; a kedge::failure is thrown when there is none (without exceptions: abort). */
@@ -195,7 +201,11 @@ template <> class [[nodiscard]] result<void>
     {
         return ok();
     }
-    const kedge::error &error() const
+    const kedge::error &error() const &
+    {
+        return error_;
+    }
+    kedge::error error() const &&
     {
         return error_;
     }

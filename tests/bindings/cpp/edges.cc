@@ -195,6 +195,24 @@ void mutators(const std::string &path)
           "what was made");
 }
 
+/* What an error gives is there as long as its result; that of a result that ends at once is a
+ * copy. */
+void errors(const std::string &path)
+{
+    const auto db = kedge::database::open(options_of(path)).or_throw();
+    const auto missing = db.get("notes", "1");
+    const auto unknown = db.cancel(7);
+    check(&missing.error() == &missing.error(), "an error is that of its result");
+    const std::string_view code = missing.error().code(), message = missing.error().message();
+    check(code == "item-not-found" && message.find("notes/1") != message.npos, "what it gives");
+    check(&unknown.error() == &unknown.error(), "an error is that of its result");
+    const kedge::error &copy = db.get("notes", "1").error(), &other = db.cancel(7).error();
+    check(copy.code() == "item-not-found" && other.code() == "mutation-not-pending", "a copy");
+    db.mutate("kedge.put", note).or_throw();
+    const auto found = db.get("notes", "1");
+    check(found.error().ok() && found.error().code().empty(), "no error");
+}
+
 void callbacks(const std::string &path)
 {
     box logged, told;
@@ -329,6 +347,7 @@ int main(int count, char **arguments)
     texts(folder + "/texts");
     mutators(folder + "/mutators");
     mutators_of_a_plugin(folder + "/plugin");
+    errors(folder + "/errors");
     callbacks(folder + "/callbacks");
     ends_in_its_callback(folder + "/ends");
     dispatches_twice(folder + "/twice");
