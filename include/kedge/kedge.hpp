@@ -103,6 +103,7 @@ class transaction
     result<void> reject(std::string_view code, std::string_view message) const
     {
         const detail::name code_text(code), message_text(message);
+        if (!message_text.sound()) return detail::name::refusal();
         return detail::run([&](kedge_error *e) {
             return code_text.check(e, kedge_tx_reject, tx_, code_text.text(), message_text.text());
         });
@@ -316,6 +317,11 @@ class context
                     std::snprintf(buffer, size, "error: %s", message);
                 });
         if (!token) return KEDGE_UNAUTHORIZED;
+        if (token->find('\0') != token->npos) {
+            self->tell("token-failed", "the token has a NUL inside");
+            std::snprintf(buffer, size, "error: the token has a NUL inside");
+            return KEDGE_UNAUTHORIZED;
+        }
         if (token->size() >= size) {
             self->tell("token-failed", "the token is too long");
             std::snprintf(buffer, size, "error: a token has at most %zu bytes", size - 1);

@@ -154,6 +154,11 @@ void mutators(const std::string &path)
     all.emplace_back("bad.nonsense", 1, [](transaction &, std::string_view) -> result<void> {
         return kedge::error(KEDGE_IO, "made up", "");
     });
+    all.emplace_back("bad.nul", 1, [](transaction &tx, std::string_view) -> result<void> {
+        fails(tx.reject("no\0code"sv, "a message").error(), KEDGE_INVALID_ARGUMENT, "text-invalid",
+              "a code");
+        return tx.reject("a-code", "a mess\0age"sv);
+    });
     all.push_back(
         kedge::json::mutator("bad.json", 1, [](transaction &, const cJSON *) -> result<void> {
             throw std::runtime_error("by mistake");
@@ -186,6 +191,7 @@ void mutators(const std::string &path)
     const auto db = kedge::database::open(std::move(options)).or_throw();
     for (const char *name : {"bad.throws", "bad.number", "bad.nonsense", "bad.json"})
         fails(db.mutate(name, "{}").error(), KEDGE_REJECTED, "mutator-failed", name);
+    fails(db.mutate("bad.nul", "{}").error(), KEDGE_REJECTED, "text-invalid", "bad.nul");
     for (const char *name : {"bad.memory", "bad.tree"})
         fails(db.mutate(name, "{}").error(), KEDGE_NO_MEMORY, "out-of-memory", name);
     check(db.get("notes", "left").error().status() == KEDGE_NOT_FOUND, "nothing is left behind");
@@ -317,6 +323,8 @@ void functions(const std::string &path)
     gives_no_token(
         path, []() -> std::optional<std::string> { throw std::runtime_error("no token"); },
         "no token");
+    gives_no_token(
+        path + "-nul", [] { return std::string("a\0b"sv); }, "the token has a NUL inside");
     gives_no_token(
         path + "-long", [] { return std::string(KEDGE_TOKEN_BYTES, 'x'); },
         "a token has at most " + std::to_string(KEDGE_TOKEN_BYTES - 1) + " bytes");
