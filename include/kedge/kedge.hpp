@@ -335,16 +335,17 @@ class context
     {
         const auto *self = static_cast<context *>(userdata);
         /* Atomic: a dispatcher may throw after it has handed the work to a thread. */
-        const auto done = std::make_shared<std::atomic<bool>>(false);
-        const auto once = [=] {
-            if (!done->exchange(true)) work(argument);
-        };
+        std::shared_ptr<std::atomic<bool>> done;
         bool taken = false;
         self->guard("dispatch-failed", [&] {
-            self->options_.dispatch(once);
+            done = std::make_shared<std::atomic<bool>>(false);
+            self->options_.dispatch([done, work, argument] {
+                if (!done->exchange(true)) work(argument);
+            });
             taken = true;
         });
-        if (!taken) once(); /* the work must run */
+        /* The work must run once, also when there is no memory to tell whether it has. */
+        if (!taken && !(done && done->exchange(true))) work(argument);
     }
 
     static void on_log(void *userdata, kedge_log_level level, const char *event,

@@ -14,6 +14,27 @@
 
 extern "C" const kedge_mutator *kedge_plugin_mutators(size_t *count);
 
+/* While it is set, C++ has no memory on threads that do not begin in this file. */
+static std::atomic<bool> starves = false;
+static thread_local bool is_fed = false;
+
+void *operator new(std::size_t size)
+{
+    void *made = starves && !is_fed ? nullptr : std::malloc(size ? size : 1);
+    if (!made) throw std::bad_alloc();
+    return made;
+}
+
+void operator delete(void *block) noexcept
+{
+    std::free(block);
+}
+
+void operator delete(void *block, std::size_t) noexcept
+{
+    std::free(block);
+}
+
 namespace
 {
 
@@ -302,6 +323,30 @@ void dispatches_twice(const std::string &path)
         each.join();
 }
 
+/* Kedge's thread has no memory when it dispatches: the work runs all the same, on that thread. */
+void dispatches_without_memory(const std::string &path)
+{
+    box told;
+    std::atomic<int> dispatched = 0;
+    auto options = options_of(path);
+    options.dispatch = [&](const std::function<void()> &work) {
+        ++dispatched;
+        work();
+    };
+    const auto db = kedge::database::open(std::move(options)).or_throw();
+    const auto watch =
+        db.watch({}, [&](const kedge::changes &) { told.put(starves ? "lacks" : "has"); })
+            .or_throw();
+    starves = true;
+    db.mutate("kedge.put", note).or_throw();
+    told.wait("lacks");
+    starves = false;
+    check(dispatched == 0, "the dispatcher is not called without memory");
+    db.mutate("kedge.delete", R"({"collection":"notes","id":"1"})").or_throw();
+    told.wait("has");
+    check(dispatched == 1, "it is called again");
+}
+
 /* A function that gives no token, and a dispatcher that throws: the work runs all the same. */
 void gives_no_token(const std::string &path, std::function<std::optional<std::string>()> token,
                     const std::string &why)
@@ -350,6 +395,7 @@ void mutators_of_a_plugin(const std::string &path)
 int main(int count, char **arguments)
 {
     check(count == 2, "usage: edges FOLDER");
+    is_fed = true;
     const std::string folder = arguments[1];
     closed_handles(folder + "/closed");
     texts(folder + "/texts");
@@ -359,6 +405,7 @@ int main(int count, char **arguments)
     callbacks(folder + "/callbacks");
     ends_in_its_callback(folder + "/ends");
     dispatches_twice(folder + "/twice");
+    dispatches_without_memory(folder + "/starving");
     functions(folder + "/functions");
     check(kedge::library_version() == KEDGE_VERSION_STRING, "the version");
     std::cout << "ok\n";
