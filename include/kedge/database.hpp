@@ -23,11 +23,11 @@ class database
         std::swap(context_, other.context_);
         return *this;
     }
-    /* In a callback of the database this cannot close it, and leaves it open for ever, with its
-     * functions: close it on a thread of the app. */
+    /* In a callback of the database, or in a mutator, this cannot close it, and leaves it open for
+     * ever, with its functions: close it on a thread of the app. */
     ~database()
     {
-        (void)kedge_close(db_);
+        (void)close();
     }
 
     kedge_db *c() const
@@ -49,9 +49,12 @@ class database
         return result<database>(std::move(made));
     }
 
-    /* Fails in a callback of the database, which would wait for itself. */
+    /* Fails in a callback of the database and in a mutator, which would wait for themselves. */
     result<void> close()
     {
+        if (db_ && detail::mutators_here > 0)
+            return error(KEDGE_INVALID_ARGUMENT, "called-back",
+                         "a mutator may only use its transaction");
         const kedge_status status = kedge_close(db_);
         if (status != KEDGE_OK)
             return error(status, "called-back", "a database cannot be closed in its callback");

@@ -180,10 +180,23 @@ struct options {
 namespace detail
 {
 
+/* How deep this thread is in mutators. */
+inline thread_local int mutators_here = 0;
+
 /* Runs a mutator of the app for C. One that could not have its memory is not rejected. */
 template <class Function>
 kedge_status call_mutator(kedge_tx *tx, kedge_error *error, Function function)
 {
+    struct depth {
+        depth()
+        {
+            ++mutators_here;
+        }
+        ~depth()
+        {
+            --mutators_here;
+        }
+    } const here;
     const auto call = [&] {
         transaction of(tx);
         const result<void> done = function(of);
@@ -519,7 +532,7 @@ class index_list : public detail::cursor<kedge_index_list, kedge_index_list_clos
     const char *name_ = "", *of_ = "", *paths_ = "";
 };
 
-/* kedge_batch: edits that are made together. */
+/* kedge_batch: edits that are made together. The mutators that commit() runs must not close it. */
 class batch : public detail::owner<kedge_batch, kedge_batch_free>
 {
   public:

@@ -271,6 +271,31 @@ void callbacks(const std::string &path)
     }
 }
 
+/* A mutator may not close a database, which would wait for the call that runs the mutator. */
+void closes_in_a_mutator(const std::string &path)
+{
+    std::unique_ptr<kedge::database> db;
+    auto options = options_of(path);
+    options.client_mutators.emplace_back(
+        "bad.close", 1, [&](transaction &, std::string_view) { return db->close(); });
+    options.client_mutators.push_back(
+        kedge::json::mutator("bad.tree", 1, [&](transaction &tx, const cJSON *) -> result<void> {
+            fails(db->close().error(), KEDGE_INVALID_ARGUMENT, "called-back", "close");
+            return tx.put("notes", "1", "1");
+        }));
+    options.client_mutators.emplace_back(
+        "bad.end", 1, [&](transaction &, std::string_view) -> result<void> {
+            db.reset();
+            return {};
+        });
+    db = std::make_unique<kedge::database>(kedge::database::open(std::move(options)).or_throw());
+    kedge_db *const c = db->c();
+    fails(db->mutate("bad.close", "1").error(), KEDGE_REJECTED, "called-back", "close");
+    db->mutate("bad.tree", "{}").or_throw();
+    check(kedge_mutate(c, "bad.end", "1", 1, nullptr, nullptr) == KEDGE_OK, "it is open");
+    check(kedge_close(c) == KEDGE_OK, "it can be closed in C");
+}
+
 /* A database that ends in its own callback stays open, and goes on to call its functions. */
 void ends_in_its_callback(const std::string &path)
 {
@@ -404,6 +429,7 @@ int main(int count, char **arguments)
     errors(folder + "/errors");
     callbacks(folder + "/callbacks");
     ends_in_its_callback(folder + "/ends");
+    closes_in_a_mutator(folder + "/mutator-ends");
     dispatches_twice(folder + "/twice");
     dispatches_without_memory(folder + "/starving");
     functions(folder + "/functions");
