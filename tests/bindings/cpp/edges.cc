@@ -7,8 +7,10 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <iostream>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <thread>
 
@@ -18,19 +20,20 @@ extern "C" const kedge_mutator *kedge_plugin_mutators(size_t *count);
 static std::atomic<bool> starves = false;
 static thread_local bool is_fed = false;
 
-void *operator new(std::size_t size)
+/* Not inline, for a compiler that would compare free() with an operator that it did not see. */
+[[gnu::noinline]] void *operator new(std::size_t size)
 {
     void *made = starves && !is_fed ? nullptr : std::malloc(size ? size : 1);
     if (!made) throw std::bad_alloc();
     return made;
 }
 
-void operator delete(void *block) noexcept
+[[gnu::noinline]] void operator delete(void *block) noexcept
 {
     std::free(block);
 }
 
-void operator delete(void *block, std::size_t) noexcept
+[[gnu::noinline]] void operator delete(void *block, std::size_t) noexcept
 {
     std::free(block);
 }
@@ -283,11 +286,11 @@ void closes_in_a_mutator(const std::string &path)
             fails(db->close().error(), KEDGE_INVALID_ARGUMENT, "called-back", "close");
             return tx.put("notes", "1", "1");
         }));
-    options.client_mutators.emplace_back(
-        "bad.end", 1, [&](transaction &, std::string_view) -> result<void> {
-            db.reset();
-            return {};
-        });
+    options.client_mutators.emplace_back("bad.end", 1,
+                                         [&](transaction &, std::string_view) -> result<void> {
+                                             db.reset();
+                                             return {};
+                                         });
     db = std::make_unique<kedge::database>(kedge::database::open(std::move(options)).or_throw());
     kedge_db *const c = db->c();
     fails(db->mutate("bad.close", "1").error(), KEDGE_REJECTED, "called-back", "close");
@@ -359,9 +362,9 @@ void dispatches_without_memory(const std::string &path)
         work();
     };
     const auto db = kedge::database::open(std::move(options)).or_throw();
-    const auto watch =
-        db.watch({}, [&](const kedge::changes &) { told.put(starves ? "lacks" : "has"); })
-            .or_throw();
+    const auto watch = db.watch({}, [&](const kedge::changes &) {
+                             told.put(starves ? "lacks" : "has");
+                         }).or_throw();
     starves = true;
     db.mutate("kedge.put", note).or_throw();
     told.wait("lacks");

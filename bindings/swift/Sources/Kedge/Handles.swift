@@ -192,8 +192,8 @@ public class Owner: @unchecked Sendable {
         self.handle = handle
     }
 
-    /// Ends it and frees what it holds. Closing twice does nothing. In a mutator another thread does
-    /// it, behind the call that runs the mutator.
+    /// Ends it and frees what it holds. Closing twice does nothing. In a mutator another thread
+    /// does it, behind the call that runs the mutator.
     public final func close() {
         if Here.now.mutators > 0 {
             closeForgotten { [handle] in handle.close() }
