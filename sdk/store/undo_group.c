@@ -1,6 +1,7 @@
 /* A group of changes: what edits did to items, place by place. */
 #include "sdk/store/undo_log.h"
 
+#include "common/checksum.h"
 #include "common/error.h"
 #include "mutate/json_members.h"
 #include "mutate/json_pointer.h"
@@ -20,6 +21,7 @@ static void free_change(const kedge_undo_group *group, kedge_undo_change *change
     kedge_release(group->allocator, change->key);
     kedge_release(group->allocator, (void *)change->before.data);
     kedge_release(group->allocator, (void *)change->after.data);
+    kedge_buffer_free(&change->steps);
 }
 
 static void free_changes(kedge_undo_group *group)
@@ -42,13 +44,14 @@ void kedge_undo_group_clear(kedge_undo_group *group)
 static size_t size_of(const kedge_undo_change *change)
 {
     return change->collection.size + change->id.size + change->path.size + change->before.size +
-           change->after.size + CHANGE_SIZE;
+           change->after.size + change->steps.size + CHANGE_SIZE;
 }
 
 /* One that is over its limits cannot be undone: its edits stand, and its memory is given back. */
 static void bound(kedge_undo_group *group)
 {
-    if (group->count <= KEDGE_LIMIT_UNDO_CHANGES && group->bytes <= KEDGE_LIMIT_UNDO_GROUP_BYTES)
+    if (!group->too_large && group->count <= KEDGE_LIMIT_UNDO_CHANGES &&
+        group->bytes <= KEDGE_LIMIT_UNDO_GROUP_BYTES)
         return;
     free_changes(group);
     group->too_large = true;
@@ -152,7 +155,7 @@ static kedge_status add_place(kedge_undo_group *group, const kedge_undo_note *no
     kedge_status status = kedge_buffer_status(path, error);
     if (status == KEDGE_OK) status = make_room(group, 1, error);
     if (status != KEDGE_OK) return status;
-    kedge_undo_change change = {.key = NULL};
+    kedge_undo_change change = {.steps = kedge_buffer_make(group->allocator)};
     bool copied = copy_key(group, note, at, &change);
     copied = copy_value(group, before, &change.before) && copied;
     copied = copy_value(group, after, &change.after) && copied;
@@ -227,6 +230,41 @@ kedge_status kedge_undo_group_note(kedge_undo_group *group, const kedge_undo_not
     return status;
 }
 
+/* ---- the edits of a change ---- */
+
+static int64_t checksum_of(kedge_bytes value)
+{
+    kedge_checksum sum = kedge_checksum_begin(0);
+    kedge_checksum_bytes(&sum, value);
+    return kedge_checksum_end(&sum);
+}
+
+static const kedge_undo_step *steps_of(const kedge_undo_change *change, size_t *count)
+{
+    *count = change->steps.size / sizeof(kedge_undo_step);
+    return (const kedge_undo_step *)(const void *)change->steps.data;
+}
+
+bool kedge_undo_change_has(const kedge_undo_change *change, int64_t sequence)
+{
+    size_t left;
+    const kedge_undo_step *steps = steps_of(change, &left);
+    if (sequence >= change->last_sequence) return sequence == change->last_sequence;
+    while (left > 0 && steps[left - 1].sequence > sequence)
+        left--;
+    return left > 0 && steps[left - 1].sequence == sequence;
+}
+
+bool kedge_undo_change_left(const kedge_undo_change *change, int64_t sequence, kedge_bytes value)
+{
+    size_t count;
+    const kedge_undo_step *steps = steps_of(change, &count);
+    int64_t checksum = checksum_of(value);
+    for (size_t i = 0; i < count && steps[i].sequence < sequence; i++)
+        if (steps[i].checksum == checksum) return true;
+    return false;
+}
+
 /* ---- taking the changes of an edit ---- */
 
 /* The newest change at the same place, unless one in between is of a place that holds it or lies in
@@ -282,7 +320,10 @@ kedge_status kedge_undo_group_take(kedge_undo_group *group, kedge_undo_group *ma
             continue;
         }
         kedge_bytes after = before->after;
-        group->bytes += change->after.size - after.size;
+        kedge_undo_step step = {before->last_sequence, checksum_of(after)};
+        kedge_buffer_append(&before->steps, &step, sizeof step);
+        group->too_large = group->too_large || before->steps.no_memory;
+        group->bytes += change->after.size - after.size + sizeof step;
         before->after = change->after;
         before->last_sequence = sequence;
         change->after = after;
@@ -324,21 +365,16 @@ void kedge_undo_group_settle(kedge_undo_group *group)
     drop(group, leads_back, 0);
 }
 
-static bool is_made_by(const kedge_undo_change *change, int64_t sequence)
-{
-    return change->first_sequence <= sequence && sequence <= change->last_sequence;
-}
-
 bool kedge_undo_group_has(const kedge_undo_group *group, int64_t sequence)
 {
     for (size_t i = 0; i < group->count; i++)
-        if (is_made_by(&group->changes[i], sequence)) return true;
+        if (kedge_undo_change_has(&group->changes[i], sequence)) return true;
     return false;
 }
 
 void kedge_undo_group_forget(kedge_undo_group *group, int64_t sequence)
 {
-    drop(group, is_made_by, sequence);
+    drop(group, kedge_undo_change_has, sequence);
 }
 
 /* ---- taking a group back ---- */

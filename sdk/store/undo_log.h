@@ -19,6 +19,12 @@ typedef enum kedge_undo_kind {
     KEDGE_UNDO_NUMBER /* both are integers or absent; by adding the difference */
 } kedge_undo_kind;
 
+/* What one edit of a change left at its place, before the next one went on from there. */
+typedef struct kedge_undo_step {
+    int64_t sequence;
+    int64_t checksum; /* of the value */
+} kedge_undo_step;
+
 typedef struct kedge_undo_change {
     char *key;              /* collection, id and path, one behind the other */
     kedge_bytes collection; /* "": the project record */
@@ -27,8 +33,9 @@ typedef struct kedge_undo_change {
     kedge_bytes before; /* canonical JSON; empty: nothing was there */
     kedge_bytes after;
     kedge_undo_kind kind;
-    int64_t first_sequence; /* the edits that made it */
+    int64_t first_sequence; /* of the edits that made it: those of the steps, and the last one */
     int64_t last_sequence;
+    kedge_buffer steps; /* of kedge_undo_step, in order */
     /* The edit that made `before`, or a later one, while it is pending. 0: it was canonical. */
     int64_t below_sequence;
 } kedge_undo_change;
@@ -74,6 +81,10 @@ typedef struct kedge_undo_note {
 /* Adds the changes. KEDGE_NO_MEMORY. */
 kedge_status kedge_undo_group_note(kedge_undo_group *group, const kedge_undo_note *note,
                                    kedge_error *error);
+/* Whether the edit made the change, alone or with others. */
+bool kedge_undo_change_has(const kedge_undo_change *change, int64_t sequence);
+/* Whether an edit of the change before this sequence left the value at its place. */
+bool kedge_undo_change_left(const kedge_undo_change *change, int64_t sequence, kedge_bytes value);
 /* Whether one of two changes is at the place of the other, or inside of it. */
 bool kedge_undo_changes_overlap(const kedge_undo_change *a, const kedge_undo_change *b);
 /* Moves the changes of `made`, by the edit with this sequence, behind those of `group`. A change at

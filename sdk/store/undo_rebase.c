@@ -2,7 +2,8 @@
  *
  * A change of a pending edit lies over the canonical value. When a pull brings another canonical
  * value there, somebody else's, the change's own `before` becomes that value: else the undo would
- * remove what the other wrote. */
+ * remove what the other wrote. Of a change by several edits the first ones may be decided already:
+ * then the canonical value may be what one of these left there, and `before` stays. */
 #include "sdk/store/edit.h"
 #include "sdk/store/outbox_rows.h"
 
@@ -62,7 +63,8 @@ static kedge_status rebase_change(const rebased *to, kedge_undo_group *group,
      * no more. */
     if (status == KEDGE_OK && change->kind == KEDGE_UNDO_NUMBER && now.size > 0)
         now = KEDGE_BYTES("0");
-    if (status == KEDGE_OK && !kedge_bytes_equal(now, change->before))
+    if (status == KEDGE_OK && !kedge_bytes_equal(now, change->before) &&
+        !kedge_undo_change_left(change, to->pending, now))
         status = kedge_undo_change_rebase(group, change, now, error);
     kedge_buffer_free(&canonical);
     return status;
@@ -95,7 +97,8 @@ static kedge_status rebase_group(const rebased *to, kedge_undo_group *group, ked
     for (size_t i = 0; i < group->count && status == KEDGE_OK; i++) {
         kedge_undo_change *change = &group->changes[i];
         bool absent = change->kind == KEDGE_UNDO_NUMBER && change->before.size == 0;
-        if ((change->kind != KEDGE_UNDO_VALUE && !absent) || change->first_sequence < to->pending ||
+        int64_t due = absent ? change->first_sequence : change->last_sequence;
+        if ((change->kind != KEDGE_UNDO_VALUE && !absent) || due < to->pending ||
             change->below_sequence >= to->pending)
             continue;
         if (to->rows != NULL &&

@@ -69,7 +69,7 @@ static void look_into(const kedge_undo_group *group, const kedge_undo_change *ch
 {
     for (size_t i = 0; i < group->count; i++) {
         const kedge_undo_change *at = &group->changes[i];
-        if (sequence < at->first_sequence || sequence > at->last_sequence) continue;
+        if (sequence < at->first_sequence || !kedge_undo_change_has(at, sequence)) continue;
         if (!kedge_bytes_equal(at->collection, change->collection) ||
             !kedge_bytes_equal(at->id, change->id))
             continue;

@@ -280,8 +280,13 @@ static void edit_beside_others(fixture *f, places *all, uint64_t *seed)
 {
     for (int groups = below(seed, 3); groups >= 0; groups--) {
         begin_group(f, "");
-        for (int edits = below(seed, 3); edits >= 0; edits--)
+        for (int edits = below(seed, 4); edits >= 0; edits--) {
             write_place(f, all, below(seed, PLACES), false);
+            if (below(seed, 3) == 0)
+                write_place(f, all, below(seed, PLACES), true);
+            else
+                perhaps_sync(f, seed);
+        }
         end_group(f);
         for (int steps = below(seed, 4); steps > 0; steps--) {
             if (below(seed, 2) == 0)
@@ -310,6 +315,35 @@ static void test_an_undo_leaves_what_others_wrote_also_under_pending_edits(void 
         assert_places(&f, &all, number, "synced");
     }
     fixture_check(&f);
+    fixture_end(&f);
+}
+
+/* The first edit of the group is decided, the second one is pending. */
+static void test_an_undo_brings_back_what_others_wrote_between_two_edits_of_the_group(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_begin(&f);
+    fixture_open(&f);
+    fixture_mutate(&f, "set", "{\"id\":\"1\",\"value\":\"A\"}");
+    fixture_mutate(&f, "set", "{\"id\":\"2\",\"value\":\"A\"}");
+    fixture_sync(&f);
+    begin_group(&f, "");
+    fixture_mutate(&f, "set", "{\"id\":\"1\",\"value\":\"B\"}");
+    fixture_mutate(&f, "set", "{\"id\":\"2\",\"value\":\"B\"}");
+    fixture_sync(&f);
+    fixture_mutate(&f, "set", "{\"id\":\"1\",\"value\":\"C\"}");
+    fixture_mutate(&f, "set", "{\"id\":\"2\",\"value\":\"C\"}");
+    end_group(&f);
+    naive_server_edit(f.server, "set", "{\"id\":\"1\",\"value\":\"theirs\"}");
+    fixture_pull(&f);
+    fixture_expect(&f, "1", "\"C\"");
+    takes_back(&f, false);
+    fixture_expect(&f, "1", "\"theirs\"");
+    fixture_expect(&f, "2", "\"A\"");
+    fixture_sync(&f);
+    fixture_expect_canonical(&f, "1", "\"theirs\"");
+    fixture_expect_canonical(&f, "2", "\"A\"");
     fixture_end(&f);
 }
 
@@ -483,106 +517,17 @@ static void test_an_undo_that_comes_too_late_waits_in_the_inbox(void **state)
     fixture_end(&f);
 }
 
-/* ---- groups ---- */
-
-static void test_groups_have_their_order_labels_and_bounds(void **state)
-{
-    (void)state;
-    fixture f;
-    fixture_begin(&f);
-    fixture_open(&f);
-    assert_int_equal(kedge_store_undo_end(f.store, &f.error), KEDGE_CONFLICT);
-    fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"1\",\"value\":-1}");
-    for (int i = 0; i <= KEDGE_LIMIT_UNDO_GROUPS; i++) {
-        char args[128], label[32];
-        snprintf(label, sizeof label, "group %d", i);
-        begin_group(&f, label);
-        assert_true(state_of(&f).open);
-        assert_int_equal(kedge_store_undo_begin(f.store, "", &f.error), KEDGE_CONFLICT);
-        assert_string_equal(f.error.code, "undo-open");
-        assert_int_equal(take_back(&f, false, &(kedge_undo_result)KEDGE_UNDO_RESULT_INIT),
-                         KEDGE_CONFLICT);
-        snprintf(args, sizeof args, "{\"collection\":\"notes\",\"id\":\"1\",\"value\":%d}", i);
-        fixture_mutate(&f, "kedge.put", args);
-        end_group(&f);
-    }
-    kedge_undo_state groups = state_of(&f);
-    assert_int_equal(groups.undo_count, KEDGE_LIMIT_UNDO_GROUPS);
-    assert_string_equal(groups.undo_label, "group 100");
-    for (int i = 0; i < KEDGE_LIMIT_UNDO_GROUPS; i++)
-        takes_back(&f, false);
-    fixture_expect(&f, "1", "0"); /* the oldest group was forgotten */
-    groups = state_of(&f);
-    assert_int_equal(groups.undo_count, 0);
-    assert_int_equal(groups.redo_count, KEDGE_LIMIT_UNDO_GROUPS);
-    assert_string_equal(groups.redo_label, "group 1");
-    begin_group(&f, "new");
-    fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"2\",\"value\":1}");
-    end_group(&f);
-    assert_int_equal(state_of(&f).redo_count, 0);
-    fixture_end(&f);
-}
-
-static void test_a_group_over_its_bounds_stands_and_cannot_be_undone(void **state)
-{
-    (void)state;
-    fixture f;
-    size_t size = KEDGE_LIMIT_UNDO_GROUP_BYTES + 200;
-    char *args = malloc(size);
-    assert_non_null(args);
-    fixture_begin(&f);
-    fixture_open(&f);
-    int head = snprintf(args, size, "{\"collection\":\"notes\",\"id\":\"1\",\"value\":\"");
-    memset(args + head, 'x', KEDGE_LIMIT_UNDO_GROUP_BYTES);
-    snprintf(args + head + KEDGE_LIMIT_UNDO_GROUP_BYTES, 100, "\"}");
-    begin_group(&f, "");
-    fixture_mutate(&f, "kedge.put", args);
-    fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"2\",\"value\":1}");
-    assert_int_equal(kedge_store_undo_end(f.store, &f.error), KEDGE_LIMIT_EXCEEDED);
-    assert_string_equal(f.error.code, "undo-too-large");
-    fixture_expect(&f, "2", "1");
-    assert_int_equal(state_of(&f).undo_count, 0);
-    assert_false(state_of(&f).open);
-    free(args);
-    fixture_end(&f);
-}
-
-static void test_edits_outside_a_group_and_refused_ones_are_in_none(void **state)
-{
-    (void)state;
-    fixture f;
-    fixture_begin(&f);
-    fixture_open(&f);
-    fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"1\",\"value\":1}");
-    begin_group(&f, "");
-    assert_int_equal(kedge_store_mutate(f.store, KEDGE_BYTES("refuse"), KEDGE_BYTES("{}"), NULL,
-                                        &f.changes, &f.error),
-                     KEDGE_REJECTED);
-    fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"1\",\"value\":1}");
-    end_group(&f);
-    assert_int_equal(state_of(&f).undo_count, 0);
-    assert_int_equal(take_back(&f, false, &(kedge_undo_result)KEDGE_UNDO_RESULT_INIT),
-                     KEDGE_NOT_FOUND);
-    assert_string_equal(f.error.code, "nothing-to-undo");
-    assert_int_equal(take_back(&f, true, &(kedge_undo_result)KEDGE_UNDO_RESULT_INIT),
-                     KEDGE_NOT_FOUND);
-    assert_string_equal(f.error.code, "nothing-to-redo");
-    fixture_end(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_undo_and_redo_are_exact_when_nobody_else_edits),
         cmocka_unit_test(test_an_undo_leaves_what_others_wrote_also_under_pending_edits),
+        cmocka_unit_test(test_an_undo_brings_back_what_others_wrote_between_two_edits_of_the_group),
         cmocka_unit_test(test_an_undo_of_a_text_leaves_the_words_of_others),
         cmocka_unit_test(test_an_undo_of_an_increment_subtracts_from_what_is_there),
         cmocka_unit_test(test_an_undo_of_the_first_increment_leaves_those_of_others),
         cmocka_unit_test(test_what_others_changed_is_kept_and_reported),
         cmocka_unit_test(test_an_undo_that_comes_too_late_waits_in_the_inbox),
-        cmocka_unit_test(test_groups_have_their_order_labels_and_bounds),
-        cmocka_unit_test(test_a_group_over_its_bounds_stands_and_cannot_be_undone),
-        cmocka_unit_test(test_edits_outside_a_group_and_refused_ones_are_in_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,6 +259,36 @@ static void test_what_another_process_made_again_is_not_taken_back(void **state)
     end(&own);
 }
 
+/* It was made between two edits of the group that are at one place. */
+static void test_an_edit_of_another_process_is_in_no_group_when_it_is_made_again_here(void **state)
+{
+    own_fixture own;
+    kedge_store *mine = NULL, *other = NULL;
+    (void)state;
+    begin(&own);
+    fixture *f = &own.f;
+    fixture_mutate(f, "set", "{\"id\":\"stamp\",\"value\":\"A\"}");
+    fixture_mutate(f, "set", "{\"id\":\"x\",\"value\":0}");
+    fixture_sync(f);
+    mine = f->store;
+    if (fixture_try_open(f, f->path, &other) != KEDGE_OK) fail_msg("%s", f->error.message);
+    begin_group(f);
+    fixture_mutate(f, "set", "{\"id\":\"x\",\"value\":1}");
+    f->store = other;
+    fixture_mutate(f, "own-stamp", "\"beside\"");
+    f->store = mine;
+    fixture_mutate(f, "set", "{\"id\":\"x\",\"value\":2}");
+    end_group(f);
+    conflict(f, "add", ADD(1));
+    fixture_expect(f, "stamp", "\"beside\"");
+    fixture_expect(f, "x", "2");
+    takes_back(f, false);
+    fixture_expect(f, "stamp", "\"beside\"");
+    fixture_expect(f, "x", "0");
+    kedge_store_close(other);
+    end(&own);
+}
+
 /* Makes the edit again with the `nth` allocation refused, and undoes it. Returns whether one was
  * refused. */
 static bool undo_without_memory(uint64_t nth)
@@ -325,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_a_group_whose_newest_attempt_changes_nothing_is_forgotten),
         cmocka_unit_test(test_an_attempt_that_is_refused_leaves_nothing_to_take_back),
         cmocka_unit_test(test_what_another_process_made_again_is_not_taken_back),
+        cmocka_unit_test(test_an_edit_of_another_process_is_in_no_group_when_it_is_made_again_here),
         cmocka_unit_test(test_without_memory_an_undo_is_right_or_there_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
