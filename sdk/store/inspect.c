@@ -59,38 +59,57 @@ static kedge_status open_unwritable(kedge_inspect *inspect, kedge_store_db *db, 
     return status;
 }
 
-static kedge_status check_kind(kedge_store_db *db, const kedge_schema *schema, kedge_error *error)
+/* `*empty`: its creation was cut off, or is under way. */
+static kedge_status check_kind(kedge_store_db *db, const kedge_schema *schema, bool *empty,
+                               kedge_error *error)
 {
-    int64_t application = 0;
     int64_t layout = 0;
     int present = kedge_schema_newest(schema);
-    kedge_status status = kedge_store_db_number(db, "PRAGMA application_id", &application, error);
-    if (status == KEDGE_OK)
-        status = kedge_store_db_number(db, "PRAGMA user_version", &layout, error);
-    if (status != KEDGE_OK) return status;
-    if (application != schema->application)
-        return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-database",
-                          "%s is not a file of Kedge", db->name);
-    if (layout > present)
-        return kedge_fail(error, KEDGE_NEWER_DATABASE, "newer-database",
-                          "%s has layout %" PRId64 "; this Kedge knows up to %d", db->name, layout,
-                          present);
-    if (layout < present)
+    kedge_status status = kedge_schema_identify(db, db->name, schema, empty, error);
+    if (status == KEDGE_OK && !*empty) status = kedge_schema_read_layout(db, &layout, error);
+    if (status == KEDGE_OK && !*empty && layout < present)
         return kedge_fail(error, KEDGE_UNSUPPORTED, "layout-older",
                           "%s has layout %" PRId64 " and not %d: open the folder once with its app",
                           db->name, layout, present);
-    return KEDGE_OK;
+    return status;
 }
 
 static kedge_status open_file(kedge_inspect *inspect, kedge_store_db *db, const char *name,
-                              const kedge_schema *schema, kedge_error *error)
+                              const kedge_schema *schema, bool *empty, kedge_error *error)
 {
     char path[KEDGE_STORE_PATH_BYTES];
     join(inspect, name, path);
     kedge_status status = access(inspect->path, W_OK) == 0
                               ? open_as(db, path, name, SQLITE_OPEN_READONLY, error)
                               : open_unwritable(inspect, db, name, path, error);
-    if (status == KEDGE_OK) status = check_kind(db, schema, error);
+    if (status == KEDGE_OK) status = check_kind(db, schema, empty, error);
+    return status;
+}
+
+static kedge_status open_outbox(kedge_inspect *inspect, kedge_error *error)
+{
+    bool empty = size_of(inspect, "outbox.db") < 0;
+    kedge_status status = KEDGE_OK;
+    if (!empty)
+        status =
+            open_file(inspect, &inspect->outbox, "outbox.db", &kedge_outbox_schema, &empty, error);
+    if (status != KEDGE_OK || !empty) return status;
+    return kedge_fail(error, KEDGE_NOT_FOUND, "outbox-missing",
+                      "there is no outbox.db in %s, or it is empty", inspect->path);
+}
+
+/* One that is empty is none. The app may set it aside at any time. */
+static kedge_status open_cache(kedge_inspect *inspect, kedge_error *error)
+{
+    bool empty = false;
+    kedge_error why = {0};
+    if (size_of(inspect, "cache.db") <= 0) return KEDGE_OK;
+    kedge_status status =
+        open_file(inspect, &inspect->cache, "cache.db", &kedge_cache_schema, &empty, &why);
+    if (status == KEDGE_OK && !empty) return KEDGE_OK;
+    kedge_store_db_close(&inspect->cache);
+    if (status == KEDGE_OK || size_of(inspect, "cache.db") < 0) return KEDGE_OK;
+    if (error != NULL) *error = why;
     return status;
 }
 
@@ -104,13 +123,8 @@ kedge_status kedge_inspect_open(const kedge_environment *environment, const char
     made->environment = environment;
     made->line = kedge_buffer_make(environment->allocator);
     (void)snprintf(made->path, sizeof made->path, "%s", path);
-    if (size_of(made, "outbox.db") < 0)
-        status = kedge_fail(error, KEDGE_NOT_FOUND, "outbox-missing", "there is no outbox.db in %s",
-                            path);
-    if (status == KEDGE_OK)
-        status = open_file(made, &made->outbox, "outbox.db", &kedge_outbox_schema, error);
-    if (status == KEDGE_OK && size_of(made, "cache.db") >= 0)
-        status = open_file(made, &made->cache, "cache.db", &kedge_cache_schema, error);
+    status = open_outbox(made, error);
+    if (status == KEDGE_OK) status = open_cache(made, error);
     if (status != KEDGE_OK) {
         kedge_inspect_close(made);
         return status;
@@ -331,8 +345,9 @@ static kedge_status follow_cache(kedge_inspect *inspect, bool *other, kedge_erro
     join(inspect, "cache.db", path);
     if (inspect->cache.handle && kedge_store_db_is_at(&inspect->cache, path)) return KEDGE_OK;
     kedge_store_db_close(&inspect->cache);
-    *other = true;
-    return open_file(inspect, &inspect->cache, "cache.db", &kedge_cache_schema, error);
+    kedge_status status = open_cache(inspect, error);
+    *other = inspect->cache.handle != NULL;
+    return status;
 }
 
 kedge_status kedge_inspect_watch(kedge_inspect *inspect, int64_t lines, kedge_inspect_sink sink,

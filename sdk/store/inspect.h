@@ -35,7 +35,9 @@ kedge_status kedge_inspect_pending(kedge_inspect *inspect, kedge_inspect_sink si
                                    kedge_error *error);
 kedge_status kedge_inspect_rejected(kedge_inspect *inspect, kedge_inspect_sink sink,
                                     kedge_error *error);
-/* What reads show: the project record, then each item. */
+/* What reads show: the project record, then each item. When not all of it can be told, the rest is,
+ * and then an error: KEDGE_CORRUPT (rows are damaged or missing), KEDGE_UNAVAILABLE (the cache
+ * lacks edits that the outbox has, as after a crash). */
 kedge_status kedge_inspect_export(kedge_inspect *inspect, kedge_inspect_sink sink,
                                   kedge_error *error);
 /* What became of one edit, and why. KEDGE_NOT_FOUND: the sequence was never given out, or the tail

@@ -4,11 +4,19 @@
 
 #include "common/error.h"
 #include "common/json.h"
+#include "sdk/store/cache_row.h"
 #include "sdk/store/outbox_rows.h"
+#include "sdk/store/prediction.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+/* An app writes the outbox first, then the cache: how often, and how long, until both stand at the
+ * same edit. */
+#define TRIES_MAX 50
+#define TRY_MS    10
 
 /* ---- lists ---- */
 
@@ -254,42 +262,86 @@ kedge_status kedge_inspect_trace(kedge_inspect *inspect, int64_t sequence, kedge
 
 /* ---- items ---- */
 
-static kedge_status put_items(kedge_inspect *inspect, kedge_inspect_sink sink, kedge_error *error)
+static kedge_status put_item(kedge_inspect *inspect, kedge_bytes collection,
+                             const kedge_cache_row *row, kedge_inspect_sink sink,
+                             kedge_error *error)
 {
-    static const char *const sql = "SELECT collection, id, value FROM item ORDER BY collection, id";
-    sqlite3_stmt *rows;
-    kedge_status status = kedge_store_db_take(&inspect->cache, sql, &rows, error);
-    while (status == KEDGE_OK &&
-           (status = kedge_store_db_step(&inspect->cache, rows, error)) == KEDGE_OK) {
-        kedge_bytes collection = kedge_store_column(rows, 0);
-        kedge_json_writer writer = kedge_json_write(&inspect->line);
-        kedge_json_begin_object(&writer);
-        if (collection.size == 0) {
-            kedge_json_key(&writer, "project");
-        } else {
-            kedge_json_key(&writer, "collection");
-            kedge_json_text(&writer, collection);
-            kedge_json_key(&writer, "id");
-            kedge_json_text(&writer, kedge_store_column(rows, 1));
-            kedge_json_key(&writer, "value");
-        }
-        kedge_json_raw(&writer, kedge_store_column(rows, 2));
-        kedge_json_end_object(&writer);
-        status = kedge_inspect_put(inspect, sink, error);
+    kedge_json_writer writer = kedge_json_write(&inspect->line);
+    kedge_json_begin_object(&writer);
+    if (collection.size == 0) {
+        kedge_json_key(&writer, "project");
+    } else {
+        kedge_json_key(&writer, "collection");
+        kedge_json_text(&writer, collection);
+        kedge_json_key(&writer, "id");
+        kedge_json_text(&writer, row->id);
+        kedge_json_key(&writer, "value");
     }
-    return status == KEDGE_DONE ? KEDGE_OK : status;
+    kedge_json_raw(&writer, row->value);
+    kedge_json_end_object(&writer);
+    return kedge_inspect_put(inspect, sink, error);
+}
+
+/* All rows that are sound. `*damage` tells of the first that is not, or of rows that are
+ * missing. */
+static kedge_status put_items(kedge_inspect *inspect, const kedge_row_total *expected,
+                              kedge_inspect_sink sink, kedge_error *damage, kedge_error *error)
+{
+    static const char *const sql =
+        "SELECT collection, id, value, checksum FROM item ORDER BY collection, id";
+    kedge_store_db *db = &inspect->cache;
+    kedge_row_total found = {0, 0};
+    sqlite3_stmt *rows;
+    kedge_status status = kedge_store_db_take(db, sql, &rows, error);
+    while (status == KEDGE_OK && (status = kedge_store_db_step(db, rows, error)) == KEDGE_OK) {
+        kedge_bytes collection;
+        kedge_cache_row row;
+        if (kedge_row_read_any(KEDGE_ROW_ITEM, rows, &collection, &row)) {
+            kedge_row_total_add(&found, row.checksum);
+            status = put_item(inspect, collection, &row, sink, error);
+        } else if (damage->status == KEDGE_OK) {
+            (void)kedge_row_fail(db, "item", collection, row.id, damage);
+        }
+    }
+    if (status != KEDGE_DONE) return status;
+    if (damage->status == KEDGE_OK && !kedge_row_total_equal(&found, expected))
+        (void)kedge_table_fail(db, "item", damage);
+    return KEDGE_OK;
+}
+
+/* `*current`: the cache has all edits of the outbox. */
+static kedge_status begin_current(kedge_inspect *inspect, kedge_inspect_position *position,
+                                  bool *current, kedge_error *error)
+{
+    for (int tries = 0;; tries++) {
+        kedge_status status = kedge_inspect_begin(inspect, position, error);
+        if (status != KEDGE_OK) return status;
+        *current = kedge_prediction_fits(&position->outbox, &position->cache);
+        if (*current || tries == TRIES_MAX) return KEDGE_OK;
+        kedge_inspect_end(inspect);
+        poll(NULL, 0, TRY_MS);
+    }
 }
 
 kedge_status kedge_inspect_export(kedge_inspect *inspect, kedge_inspect_sink sink,
                                   kedge_error *error)
 {
     kedge_inspect_position position;
+    kedge_error damage = {0};
+    bool current = false;
     if (!inspect->cache.handle)
         return kedge_fail(error, KEDGE_NOT_FOUND, "cache-missing",
                           "there is no cache.db in %s; its app fetches it", inspect->path);
-    kedge_status status = kedge_inspect_begin(inspect, &position, error);
+    kedge_status status = begin_current(inspect, &position, &current, error);
     if (status != KEDGE_OK) return status;
-    status = put_items(inspect, sink, error);
+    status = put_items(inspect, &position.cache.items, sink, &damage, error);
     kedge_inspect_end(inspect);
-    return status;
+    if (status != KEDGE_OK) return status;
+    if (damage.status != KEDGE_OK)
+        return kedge_fail(error, damage.status, damage.code, "%s", damage.message);
+    if (current) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "cache-not-current",
+                      "cache.db in %s does not have all edits of outbox.db; open the folder with"
+                      " its app",
+                      inspect->path);
 }

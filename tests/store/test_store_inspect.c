@@ -198,6 +198,127 @@ static void test_an_outcome_that_is_missing_from_a_snapshot_in_parts_is_found(vo
                    " be there\n");
 }
 
+/* ---- what an export cannot tell ---- */
+
+static void expect_failed_export(look *at, const char *lines, const char *code)
+{
+    at->lines[0] = '\0';
+    kedge_status status = kedge_inspect_export(at->inspect, at->sink, &at->f.error);
+    assert_int_not_equal(status, KEDGE_OK);
+    assert_string_equal(at->f.error.code, code);
+    assert_string_equal(at->lines, lines);
+}
+
+static void set_two(look *at)
+{
+    fixture_mutate(&at->f, "set", "{\"id\":\"a\",\"value\":1}");
+    fixture_mutate(&at->f, "set", "{\"id\":\"b\",\"value\":2}");
+}
+
+#define A "{\"collection\":\"notes\",\"id\":\"a\",\"value\":1}\n"
+#define B "{\"collection\":\"notes\",\"id\":\"b\",\"value\":2}\n"
+
+static void change_cache(look *at, const char *sql)
+{
+    kedge_status status = kedge_store_db_execute(&at->f.store->cache, sql, &at->f.error);
+    if (status != KEDGE_OK) fail_msg("%s", at->f.error.message);
+    open_look(at);
+}
+
+static void test_an_export_leaves_a_damaged_item_out_and_says_so(void **state)
+{
+    look *at = *state;
+    set_two(at);
+    change_cache(at, "UPDATE item SET value = 7 WHERE id = 'a'");
+    expect_failed_export(at, B, "file-damaged");
+    assert_non_null(strstr(at->f.error.message, "notes/a"));
+}
+
+static void test_an_export_says_when_an_item_is_missing(void **state)
+{
+    look *at = *state;
+    set_two(at);
+    change_cache(at, "DELETE FROM item WHERE id = 'b'");
+    expect_failed_export(at, A, "file-damaged");
+}
+
+static void copy_between_commits(void *context, const char *phase)
+{
+    look *at = context;
+    char copy[192];
+    if (strcmp(phase, "mutate-between-commits") != 0) return;
+    snprintf(copy, sizeof copy, "%s/copy", at->f.folder);
+    fixture_remove_tree(copy);
+    fixture_copy_tree(at->f.path, copy);
+}
+
+/* As a crash leaves them between the two commits of an edit. */
+static void test_an_export_says_when_the_cache_lacks_an_edit(void **state)
+{
+    look *at = *state;
+    char copy[192];
+    fixture_close(&at->f);
+    at->f.options.phase = copy_between_commits;
+    at->f.options.phase_context = at;
+    fixture_open(&at->f);
+    set_two(at);
+    snprintf(copy, sizeof copy, "%s/copy", at->f.folder);
+    assert_int_equal(kedge_inspect_open(&at->f.environment, copy, &at->inspect, &at->f.error),
+                     KEDGE_OK);
+    assert_non_null(strstr(told(at, kedge_inspect_pending), "\"sequence\":2,"));
+    expect_failed_export(at, A, "cache-not-current");
+}
+
+/* ---- files that are being made ---- */
+
+/* As a crash leaves the file between its first two steps. */
+static void make_empty(look *at, const char *name)
+{
+    char path[256];
+    sqlite3 *db;
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s%s", at->f.path, name, i == 0 ? "" : "-wal");
+        (void)remove(path);
+    }
+    snprintf(path, sizeof path, "%s/%s", at->f.path, name);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void open_app_after_first_line(void *context, kedge_bytes text)
+{
+    look *at = context;
+    take_line(context, text);
+    if (at->count == 1) fixture_open(&at->f);
+}
+
+static void test_a_cache_that_is_empty_is_none_and_a_watch_waits_for_it(void **state)
+{
+    look *at = *state;
+    set_two(at);
+    fixture_close_flat(&at->f);
+    make_empty(at, "cache.db");
+    open_look(at);
+    assert_non_null(strstr(told(at, kedge_inspect_facts), "\nitems: 0\n"));
+    expect_failed_export(at, "", "cache-missing");
+    at->sink.line = open_app_after_first_line;
+    at->count = 0;
+    assert_int_equal(kedge_inspect_watch(at->inspect, 2, at->sink, &at->f.error), KEDGE_OK);
+    assert_non_null(strstr(at->lines, "\"items\":0}\n"));
+    assert_non_null(strstr(at->lines, "\"items\":2}\n"));
+}
+
+static void test_an_outbox_that_is_empty_is_none(void **state)
+{
+    look *at = *state;
+    fixture_close_flat(&at->f);
+    make_empty(at, "outbox.db");
+    assert_int_equal(kedge_inspect_open(&at->f.environment, at->f.path, &at->inspect, &at->f.error),
+                     KEDGE_NOT_FOUND);
+    assert_string_equal(at->f.error.code, "outbox-missing");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -210,6 +331,11 @@ int main(void)
         TEST(test_a_damaged_row_of_the_change_log_is_found),
         TEST(test_an_item_that_is_missing_from_a_snapshot_in_parts_is_found),
         TEST(test_an_outcome_that_is_missing_from_a_snapshot_in_parts_is_found),
+        TEST(test_an_export_leaves_a_damaged_item_out_and_says_so),
+        TEST(test_an_export_says_when_an_item_is_missing),
+        TEST(test_an_export_says_when_the_cache_lacks_an_edit),
+        TEST(test_a_cache_that_is_empty_is_none_and_a_watch_waits_for_it),
+        TEST(test_an_outbox_that_is_empty_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
