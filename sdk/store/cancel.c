@@ -86,7 +86,10 @@ static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *
         kedge_changes_clear(asked->changes);
         return status;
     }
-    return kedge_edit_commit(store, &outbox, &cache, asked->changes, error);
+    status = kedge_edit_commit(store, &outbox, &cache, asked->changes, error);
+    /* An undo of it would subtract what was never added. */
+    if (status == KEDGE_OK) kedge_undo_log_forget(&store->undo, sequence);
+    return status;
 }
 
 kedge_status kedge_store_cancel(kedge_store *store, int64_t sequence, kedge_change_set *changes,

@@ -105,7 +105,7 @@ static kedge_status take_back(kedge_store *store, const undo_call *call, kedge_u
     kedge_status status = kedge_undo_refresh(store, group, &why);
     if (status == KEDGE_OK && group->count == 0)
         status = kedge_fail(&why, KEDGE_REJECTED, "restore-conflict",
-                            "another process made the group's edits again, after conflicts");
+                            "none of the group's edits stands");
     if (status == KEDGE_OK) status = kedge_undo_group_write(group, &args, &why);
     made.args = kedge_buffer_bytes(&args);
     if (status == KEDGE_OK) status = kedge_edit_make(store, &made, &why);

@@ -68,6 +68,22 @@ kedge_undo_group *kedge_undo_log_find(kedge_undo_log *log, int64_t sequence)
     return NULL;
 }
 
+static void forget_in(kedge_undo_stack *stack, int64_t sequence)
+{
+    for (size_t i = stack->count; i > 0; i--) {
+        kedge_undo_group *group = &stack->groups[i - 1];
+        kedge_undo_group_forget(group, sequence);
+        if (group->count == 0) kedge_undo_stack_remove(stack, group);
+    }
+}
+
+void kedge_undo_log_forget(kedge_undo_log *log, int64_t sequence)
+{
+    kedge_undo_group_forget(&log->open, sequence);
+    forget_in(&log->undo, sequence);
+    forget_in(&log->redo, sequence);
+}
+
 static void drop_oldest(kedge_undo_stack *stack)
 {
     kedge_undo_stack_remove(stack, &stack->groups[0]);

@@ -122,6 +122,8 @@ void kedge_undo_stack_remove(kedge_undo_stack *stack, kedge_undo_group *group);
 /* The group, open or to be undone, that the edit belongs to; NULL: none. */
 kedge_undo_group *kedge_undo_log_find(kedge_undo_log *log, int64_t sequence);
 void kedge_undo_stack_clear(kedge_undo_stack *stack);
+/* Drops the changes that the edit made, alone or with others, from all groups. */
+void kedge_undo_log_forget(kedge_undo_log *log, int64_t sequence);
 
 /* The value at a pointer in a canonical document; empty when there is none. KEDGE_NO_MEMORY. */
 kedge_status kedge_undo_value_at(const kedge_allocator *allocator, kedge_bytes document,

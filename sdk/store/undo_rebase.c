@@ -151,21 +151,24 @@ void kedge_undo_rebase(kedge_store *store, const kedge_wire_patch *patch,
     if (rebase_log(store, patch, cache, NULL) != KEDGE_OK) kedge_undo_log_clear(log);
 }
 
-/* The first edit from `first` to `last` that was made again; INT64_MAX: none. */
-static kedge_status find_remade(kedge_store *store, int64_t first, int64_t last, int64_t *sequence,
-                                kedge_error *error)
+/* The first edit from `first` to `last` that was rejected or cancelled; INT64_MAX: none. */
+static kedge_status find_void(kedge_store *store, int64_t first, int64_t last, int64_t *sequence,
+                              kedge_error *error)
 {
-    static const char *const sql = "SELECT min(sequence) FROM rejected"
-                                   " WHERE state = 5 AND sequence BETWEEN ?1 AND ?2";
+    static const char *const sql =
+        "SELECT sequence FROM rejected WHERE sequence BETWEEN ?1 AND ?2 AND state <> 4 UNION ALL"
+        " SELECT sequence FROM pending WHERE sequence BETWEEN ?1 AND ?2 AND name = 'kedge.noop'"
+        " {least}";
     kedge_status status =
         kedge_store_db_find_number(&store->outbox, sql, sequence, error, "ii", first, last);
     if (*sequence == 0) *sequence = INT64_MAX;
     return status;
 }
 
-/* Another process has made the edit again, or this one would have its new attempt in the group.
- * What that did is not known here, so it is not taken back. */
-static kedge_status forget_remade(kedge_store *store, kedge_undo_group *group, kedge_error *error)
+/* A rejected edit, or one that another process has cancelled, did nothing: an undo of an increment
+ * would subtract what was never added. One that was made again has another attempt, which is in the
+ * group; what an attempt of another process did is not known here. */
+static kedge_status forget_void(kedge_store *store, kedge_undo_group *group, kedge_error *error)
 {
     int64_t first = INT64_MAX, last = 0;
     for (size_t i = 0; i < group->count; i++) {
@@ -175,7 +178,7 @@ static kedge_status forget_remade(kedge_store *store, kedge_undo_group *group, k
     }
     while (first <= last) {
         int64_t sequence;
-        kedge_status status = find_remade(store, first, last, &sequence, error);
+        kedge_status status = find_void(store, first, last, &sequence, error);
         if (status != KEDGE_OK || sequence == INT64_MAX) return status;
         kedge_undo_group_forget(group, sequence);
         first = sequence + 1;
@@ -188,7 +191,7 @@ kedge_status kedge_undo_refresh(kedge_store *store, kedge_undo_group *group, ked
     kedge_cache_meta cache;
     rebased to = {.store = store};
     kedge_status status = kedge_cache_meta_read(&store->cache, &cache, error);
-    if (status == KEDGE_OK) status = forget_remade(store, group, error);
+    if (status == KEDGE_OK) status = forget_void(store, group, error);
     if (status == KEDGE_OK) status = first_pending(store, &cache, &to.pending, error);
     return status == KEDGE_OK ? rebase_group(&to, group, error) : status;
 }

@@ -1,4 +1,5 @@
-/* Groups of edits: their order, their labels, their bounds, and which edits are in none. */
+/* Groups of edits: their order, their labels, their bounds, and which edits are in none: those of
+ * others, and those that did nothing in the end. */
 #include "tests/store/fixture.h"
 
 #include <setjmp.h>
@@ -126,12 +127,104 @@ static void test_edits_outside_a_group_and_refused_ones_are_in_none(void **state
     fixture_end(&f);
 }
 
+/* ---- edits that did nothing in the end ---- */
+
+#define TEN  "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{\"n\":10}}"
+#define TEXT "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{\"n\":\"ten\"}}"
+#define ADD  "{\"collection\":\"notes\",\"id\":\"1\",\"add\":{\"n\":5}}"
+
+/* Returns the sequence of an increment, alone in its group. */
+static int64_t add_to_ten(fixture *f)
+{
+    fixture_begin(f);
+    fixture_open(f);
+    fixture_mutate(f, "kedge.put", TEN);
+    fixture_sync(f);
+    begin_group(f, "");
+    int64_t sequence = fixture_mutate(f, "kedge.increment", ADD);
+    end_group(f);
+    fixture_expect(f, "1", "{\"n\":15}");
+    return sequence;
+}
+
+static void cancel(fixture *f, kedge_store *store, int64_t sequence)
+{
+    if (kedge_store_cancel(store, sequence, &f->changes, &f->error) != KEDGE_OK)
+        fail_msg("%s", f->error.message);
+}
+
+static void test_a_cancelled_increment_is_not_subtracted(void **state)
+{
+    fixture f;
+    kedge_undo_result result = KEDGE_UNDO_RESULT_INIT;
+    (void)state;
+    int64_t sequence = add_to_ten(&f);
+    cancel(&f, f.store, sequence);
+    assert_int_equal(state_of(&f).undo_count, 0);
+    assert_int_equal(take_back(&f, false, &result), KEDGE_NOT_FOUND);
+    fixture_expect(&f, "1", "{\"n\":10}");
+    fixture_end(&f);
+}
+
+static void test_a_cancelled_undo_is_not_redone(void **state)
+{
+    fixture f;
+    kedge_undo_result result = KEDGE_UNDO_RESULT_INIT;
+    (void)state;
+    (void)add_to_ten(&f);
+    fixture_sync(&f);
+    assert_int_equal(take_back(&f, false, &result), KEDGE_OK);
+    fixture_expect(&f, "1", "{\"n\":10}");
+    cancel(&f, f.store, result.sequence);
+    fixture_expect(&f, "1", "{\"n\":15}");
+    assert_int_equal(take_back(&f, true, &result), KEDGE_NOT_FOUND);
+    fixture_expect(&f, "1", "{\"n\":15}");
+    fixture_end(&f);
+}
+
+static void test_an_increment_that_another_process_cancelled_is_not_subtracted(void **state)
+{
+    fixture f;
+    kedge_store *other = NULL;
+    kedge_undo_result result = KEDGE_UNDO_RESULT_INIT;
+    (void)state;
+    int64_t sequence = add_to_ten(&f);
+    assert_int_equal(fixture_try_open(&f, f.path, &other), KEDGE_OK);
+    cancel(&f, other, sequence);
+    assert_int_equal(take_back(&f, false, &result), KEDGE_CONFLICT);
+    assert_string_equal(f.error.code, "undo-conflict");
+    fixture_expect(&f, "1", "{\"n\":10}");
+    kedge_store_close(other);
+    fixture_end(&f);
+}
+
+static void test_a_rejected_increment_is_not_subtracted(void **state)
+{
+    fixture f;
+    kedge_undo_result result = KEDGE_UNDO_RESULT_INIT;
+    (void)state;
+    int64_t sequence = add_to_ten(&f);
+    naive_server_edit(f.server, "kedge.put", TEXT);
+    fixture_sync(&f);
+    naive_server_edit(f.server, "kedge.put", TEN);
+    fixture_sync(&f);
+    assert_int_equal(fixture_outcome(&f, sequence), KEDGE_OUTCOME_REJECTED);
+    assert_int_equal(take_back(&f, false, &result), KEDGE_CONFLICT);
+    assert_string_equal(f.error.code, "undo-conflict");
+    fixture_expect(&f, "1", "{\"n\":10}");
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups_have_their_order_labels_and_bounds),
         cmocka_unit_test(test_a_group_over_its_bounds_stands_and_cannot_be_undone),
         cmocka_unit_test(test_edits_outside_a_group_and_refused_ones_are_in_none),
+        cmocka_unit_test(test_a_cancelled_increment_is_not_subtracted),
+        cmocka_unit_test(test_a_cancelled_undo_is_not_redone),
+        cmocka_unit_test(test_an_increment_that_another_process_cancelled_is_not_subtracted),
+        cmocka_unit_test(test_a_rejected_increment_is_not_subtracted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
