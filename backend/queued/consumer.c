@@ -15,6 +15,9 @@ struct kedge_consumer {
     pthread_mutex_t mutex;
     kedge_queue_batch batch;            /* what a round has in hand */
     bool open[KEDGE_QUEUE_RECEIVE_MAX]; /* messages that are not settled */
+    bool extends;                       /* kedge_consumer_keep waits for the queue … */
+    size_t extended;                    /* … about this message */
+    pthread_cond_t answered;            /* it does so no more */
     size_t left;
     char owner[KEDGE_QUEUE_OWNER_BYTES_MAX]; /* whose messages it has in hand, or is given now */
     size_t owner_size;                       /* 0: nobody's */
@@ -28,6 +31,7 @@ kedge_status kedge_consumer_new(kedge_queued *queued, kedge_backend *backend,
     made->queued = queued;
     made->backend = backend;
     pthread_mutex_init(&made->mutex, NULL);
+    pthread_cond_init(&made->answered, NULL);
     pthread_mutex_lock(&queued->mutex);
     pthread_mutex_lock(&queued->owners_mutex);
     made->next = queued->consumers;
@@ -49,6 +53,7 @@ void kedge_consumer_free(kedge_consumer *consumer)
     *link = consumer->next;
     pthread_mutex_unlock(&consumer->queued->owners_mutex);
     pthread_mutex_unlock(&consumer->queued->mutex);
+    pthread_cond_destroy(&consumer->answered);
     pthread_mutex_destroy(&consumer->mutex);
     kedge_release(consumer->queued->allocator, consumer);
 }
@@ -95,6 +100,8 @@ static void close_message(kedge_consumer *consumer, size_t index)
 {
     pthread_mutex_lock(&consumer->mutex);
     consumer->open[index] = false;
+    while (consumer->extends && consumer->extended == index)
+        pthread_cond_wait(&consumer->answered, &consumer->mutex);
     pthread_mutex_unlock(&consumer->mutex);
 }
 
@@ -170,6 +177,8 @@ static void hold(kedge_consumer *consumer, const kedge_queue_batch *batch)
 static void let_go(kedge_consumer *consumer)
 {
     pthread_mutex_lock(&consumer->mutex);
+    while (consumer->extends)
+        pthread_cond_wait(&consumer->answered, &consumer->mutex);
     kedge_queue_batch_free(&consumer->batch);
     pthread_mutex_unlock(&consumer->mutex);
     leave_owner(consumer);
@@ -203,13 +212,25 @@ kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, siz
     return status;
 }
 
+/* Comes and goes with the mutex held, which is free while the queue is asked: whoever reads the
+ * metrics must not wait for a queue that does not answer. The message stays in hand until then. */
+static void keep_message(kedge_consumer *consumer, size_t index)
+{
+    const kedge_queue_message *message = &consumer->batch.messages[index];
+    consumer->extended = index;
+    consumer->extends = true;
+    pthread_mutex_unlock(&consumer->mutex);
+    extend(consumer, message, consumer->queued->options.visibility_ms);
+    pthread_mutex_lock(&consumer->mutex);
+    consumer->extends = false;
+    pthread_cond_broadcast(&consumer->answered);
+}
+
 void kedge_consumer_keep(kedge_consumer *consumer)
 {
-    kedge_queued *queued = consumer->queued;
     pthread_mutex_lock(&consumer->mutex);
     for (size_t i = 0; i < consumer->batch.count; i++) {
-        if (!consumer->open[i]) continue;
-        extend(consumer, &consumer->batch.messages[i], queued->options.visibility_ms);
+        if (consumer->open[i]) keep_message(consumer, i);
     }
     pthread_mutex_unlock(&consumer->mutex);
 }
