@@ -68,6 +68,13 @@ bool kedge_sqs_queue_is_missing(const kedge_sqs_call *call)
            kedge_sqs_code_is(call, "AWS.SimpleQueueService.NonExistentQueue");
 }
 
+/* SQS's JSON has the first name; its older protocol and engines have the second one. */
+bool kedge_sqs_parameter_is_invalid(const kedge_sqs_call *call)
+{
+    return kedge_sqs_code_is(call, "InvalidParameterValueException") ||
+           kedge_sqs_code_is(call, "InvalidParameterValue");
+}
+
 kedge_status kedge_sqs_response_invalid(const kedge_sqs_action *action, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid",

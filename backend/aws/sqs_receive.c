@@ -71,8 +71,7 @@ kedge_status kedge_sqs_receive(const kedge_sqs *self, const char *url, uint32_t 
 static bool is_stale(const kedge_sqs_call *call)
 {
     return kedge_sqs_code_is(call, "ReceiptHandleIsInvalid") ||
-           kedge_sqs_code_is(call, "MessageNotInflight") ||
-           kedge_sqs_code_is(call, "InvalidParameterValue");
+           kedge_sqs_code_is(call, "MessageNotInflight") || kedge_sqs_parameter_is_invalid(call);
 }
 
 static kedge_status run_on_one(kedge_sqs_call *call, const kedge_sqs_action *action,

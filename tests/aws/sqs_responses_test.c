@@ -117,6 +117,10 @@ static void test_refusals_of_a_send_keep_apart_what_the_caller_can_do(void **sta
         {NO_QUEUE, KEDGE_IO, "aws-queue-missing"},
         {"{\"__type\":\"com.amazonaws.sqs#InvalidParameterValue\",\"message\":\"too long\"}",
          KEDGE_LIMIT_EXCEEDED, "message-too-large"},
+        {"{\"__type\":\"com.amazon.coral.service#InvalidParameterValueException\",\"message\":"
+         "\"One or more parameters are invalid. Reason: Message must be shorter than 262144 "
+         "bytes.\"}",
+         KEDGE_LIMIT_EXCEEDED, "message-too-large"},
         {"{\"__type\":\"com.amazonaws.sqs#UnsupportedOperation\"}", KEDGE_IO, "aws-refused"},
         {"{\"__type\":\"com.amazonaws.sqs#AccessDeniedException\"}", KEDGE_FORBIDDEN,
          "aws-permission-missing"},
@@ -336,7 +340,8 @@ test_a_refused_receipt_is_a_conflict_unless_an_earlier_try_may_be_the_reason(voi
 {
     (void)state;
     sqs_world world;
-    BEGIN_SQS(&world, NO(STALE), CLOSED, NO(STALE), OK(""), NO(STALE));
+    BEGIN_SQS(&world, NO(STALE), CLOSED, NO(STALE), OK(""), NO(STALE), NO(EXPIRED), CLOSED,
+              NO(EXPIRED));
     const kedge_queue_vtable *vtable = world.queue.vtable;
     void *self = world.queue.self;
     assert_failed(&world, vtable->done(self, "sqs-h", &world.error), KEDGE_CONFLICT,
@@ -349,6 +354,10 @@ test_a_refused_receipt_is_a_conflict_unless_an_earlier_try_may_be_the_reason(voi
     assert_string_equal(request_body(&world, 4),
                         "{\"QueueUrl\":\"" URL "\",\"ReceiptHandle\":\"h\","
                         "\"VisibilityTimeout\":2}");
+    assert_failed(&world, vtable->done(self, "sqs-h", &world.error), KEDGE_CONFLICT,
+                  "stale-receipt");
+    assert_failed(&world, vtable->extend(self, "sqs-h", 1001, &world.error), KEDGE_UNAVAILABLE,
+                  "aws-outcome-unknown");
     sqs_world_end(&world);
 }
 

@@ -26,6 +26,10 @@
     "{\"__type\":\"com.amazonaws.sqs#QueueDoesNotExist\",\"message\":\"no such queue\"}"
 #define STALE                                                                                      \
     "{\"__type\":\"com.amazonaws.sqs#ReceiptHandleIsInvalid\",\"message\":\"it is not valid\"}"
+/* What AWS says of the receipt of a delivery whose visibility has ended. */
+#define EXPIRED                                                                                    \
+    "{\"__type\":\"com.amazon.coral.service#InvalidParameterValueException\",\"message\":\"Value " \
+    "h for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.\"}"
 #define EMPTY "{\"Messages\":[]}"
 
 /* What an opening of the queue q.fifo asks for, in the order of its requests. */
