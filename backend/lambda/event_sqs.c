@@ -85,19 +85,19 @@ static void settle_group(const sqs_batch *batch, kedge_event_message *const *gro
     }
 }
 
-/* The records of the group that `first` is of. */
-static kedge_status consume_group(sqs_batch *batch, size_t first, kedge_error *error)
+/* The records of the group that `chosen` is of. */
+static kedge_status consume_group(sqs_batch *batch, const kedge_event_message *chosen,
+                                  kedge_error *error)
 {
     kedge_event_message *group[KEDGE_QUEUE_RECEIVE_MAX];
     kedge_queue_message messages[KEDGE_QUEUE_RECEIVE_MAX];
     kedge_consume_outcome outcomes[KEDGE_QUEUE_RECEIVE_MAX];
     size_t count = 0;
-    for (size_t i = first; i < batch->messages.count; i++) {
+    for (size_t i = 0; i < batch->messages.count; i++) {
         kedge_event_message *record = &batch->messages.of[i];
         if (!kedge_bytes_equal(kedge_buffer_bytes(&record->group),
-                               kedge_buffer_bytes(&batch->messages.of[first].group))) {
+                               kedge_buffer_bytes(&chosen->group)))
             continue;
-        }
         record->seen = true;
         messages[count] = kedge_event_message_of(record);
         group[count++] = record;
@@ -107,14 +107,28 @@ static kedge_status consume_group(sqs_batch *batch, size_t first, kedge_error *e
     limit(batch, KEDGE_EVENT_SQS_MARGIN_MS, &deciding);
     bool begun = kedge_deadline_check(NULL) == KEDGE_OK;
     if (begun)
-        status = kedge_consume(batch->lambda->queued, batch->lambda->backend, messages, count, NULL,
-                               outcomes, error);
+        status = kedge_consume(batch->lambda->queued, batch->lambda->backend, messages, count,
+                               batch->messages.count, NULL, outcomes, error);
     limit(batch, KEDGE_EVENT_SQS_RESPONSE_MS, &settling);
     if (begun && status == KEDGE_OK) settle_group(batch, group, count, outcomes);
     for (size_t i = 0; i < count && !begun; i++)
         give_back(batch, group[i], 0);
     kedge_deadline_set(NULL);
     return status;
+}
+
+/* Of the records whose group had no turn yet the first of those that came most often: a group that
+ * found no time in an invocation is early in the next one, before groups that came later. NULL: all
+ * had their turn. */
+static const kedge_event_message *next_record(const sqs_batch *batch)
+{
+    const kedge_event_message *next = NULL;
+    for (size_t i = 0; i < batch->messages.count; i++) {
+        const kedge_event_message *record = &batch->messages.of[i];
+        if (!record->seen && (next == NULL || record->receive_count > next->receive_count))
+            next = record;
+    }
+    return next;
 }
 
 /* ---- the whole ---- */
@@ -149,9 +163,9 @@ kedge_status kedge_event_sqs(const kedge_lambda *lambda, kedge_bytes event, int6
     kedge_cost before = kedge_meter_of_thread();
     kedge_status status =
         kedge_event_messages_read(lambda->environment->allocator, event, &batch.messages, error);
-    for (size_t i = 0; status == KEDGE_OK && i < batch.messages.count; i++) {
-        if (!batch.messages.of[i].seen) status = consume_group(&batch, i, error);
-    }
+    const kedge_event_message *next = NULL;
+    while (status == KEDGE_OK && (next = next_record(&batch)) != NULL)
+        status = consume_group(&batch, next, error);
     if (status == KEDGE_OK) status = kedge_event_messages_write(&batch.messages, out, error);
     if (status == KEDGE_OK) log_batch(&batch, &before);
     kedge_event_messages_free(&batch.messages);

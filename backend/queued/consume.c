@@ -5,6 +5,7 @@
 #include "backend/queued/dead_letters.h"
 #include "backend/queued/push_batch.h"
 #include "backend/queued/queued_internal.h"
+#include "common/assert.h"
 #include "common/error.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ typedef struct consuming {
     kedge_backend *backend;
     const kedge_queue_message *messages;
     size_t count;
+    size_t delivered; /* how many came together */
     const kedge_consume_watch *watch;
     kedge_consume_outcome *outcomes;
     kedge_message read[KEDGE_QUEUE_RECEIVE_MAX];
@@ -196,7 +198,7 @@ static kedge_status leave_marked(consuming *work, const project_messages *projec
             kedge_dead_letter_read_mark(work->queued, message, &work->ended[index], error);
         if (status != KEDGE_OK) return status;
         work->unread[index] = false;
-        bool again = work->count == 1 && work->ended[index] < KEDGE_QUEUED_ENDED_MAX;
+        bool again = work->delivered == 1 && work->ended[index] < KEDGE_QUEUED_ENDED_MAX;
         if (work->ended[index] == 0 || again) continue;
         kedge_error reason;
         kedge_fail(&reason, KEDGE_INTERNAL, "consumer-ended",
@@ -248,10 +250,11 @@ static void gather(const consuming *work, size_t first, project_messages *projec
 }
 
 kedge_status kedge_consume(kedge_queued *queued, kedge_backend *backend,
-                           const kedge_queue_message *messages, size_t count,
+                           const kedge_queue_message *messages, size_t count, size_t delivered,
                            const kedge_consume_watch *watch, kedge_consume_outcome *outcomes,
                            kedge_error *error)
 {
+    KEDGE_ASSERT(delivered >= count);
     if (count > KEDGE_QUEUE_RECEIVE_MAX) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "too-many-messages",
                           "%zu messages were given; at most %d are allowed", count,
@@ -261,6 +264,7 @@ kedge_status kedge_consume(kedge_queued *queued, kedge_backend *backend,
                       .backend = backend,
                       .messages = messages,
                       .count = count,
+                      .delivered = delivered,
                       .watch = watch,
                       .outcomes = outcomes};
     atomic_fetch_add(&queued->counters.received, count);

@@ -203,8 +203,8 @@ kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, siz
     }
     atomic_store(&queued->counters.received_ms, oldest_ms(queued, &batch, NULL));
     hold(consumer, &batch);
-    status = kedge_consume(queued, consumer->backend, batch.messages, batch.count, &watch, outcomes,
-                           error);
+    status = kedge_consume(queued, consumer->backend, batch.messages, batch.count, batch.count,
+                           &watch, outcomes, error);
     if (status != KEDGE_OK) atomic_fetch_add(&queued->counters.rounds_failed, 1);
     *received = batch.count;
     *left = consumer->left;

@@ -111,11 +111,12 @@ typedef struct kedge_consume_watch {
 } kedge_consume_watch;
 
 /* Decides `count` (at most KEDGE_QUEUE_RECEIVE_MAX) messages, in order within each project; fills
- * as many outcomes. Behind a message that gets KEDGE_CONSUMED_AGAIN all of its project get the
- * same; one that fails stops nobody else. Receipts are not looked at. `watch` may be NULL. Any
- * thread. */
+ * as many outcomes. `delivered`: how many came together, these among them: a message that has ended
+ * a consumer is tried only when it came alone. Behind a message that gets KEDGE_CONSUMED_AGAIN all
+ * of its project get the same; one that fails stops nobody else. Receipts are not looked at.
+ * `watch` may be NULL. Any thread. */
 kedge_status kedge_consume(kedge_queued *queued, kedge_backend *backend,
-                           const kedge_queue_message *messages, size_t count,
+                           const kedge_queue_message *messages, size_t count, size_t delivered,
                            const kedge_consume_watch *watch, kedge_consume_outcome *outcomes,
                            kedge_error *error);
 /* Removes what a decided message has in blobs. To be called when it is out of the queue for good;

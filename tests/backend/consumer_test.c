@@ -410,15 +410,15 @@ test_messages_that_were_received_by_somebody_else_are_decided_without_a_queue(vo
         KEDGE_OK);
     assert_int_equal(batch.count, 3);
     assert_int_equal(kedge_consume(world->queued, world->base->backend, batch.messages, batch.count,
-                                   NULL, outcomes, &error),
+                                   batch.count, NULL, outcomes, &error),
                      KEDGE_OK);
     assert_int_equal(outcomes[0].what, KEDGE_CONSUMED_DECIDED);
     assert_int_equal(outcomes[1].what, KEDGE_CONSUMED_FAILED);
     assert_string_equal(outcomes[1].error.code, "message-unreadable");
     assert_int_equal(outcomes[2].what, KEDGE_CONSUMED_DECIDED);
     assert_int_equal(world_lmid(world->base, "c1"), 2);
-    assert_int_equal(kedge_consume(world->queued, world->base->backend, batch.messages, 11, NULL,
-                                   outcomes, &error),
+    assert_int_equal(kedge_consume(world->queued, world->base->backend, batch.messages, 11, 11,
+                                   NULL, outcomes, &error),
                      KEDGE_INVALID_ARGUMENT);
     kedge_queue_batch_free(&batch);
 }

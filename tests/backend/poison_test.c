@@ -430,7 +430,7 @@ static void test_tries_that_ended_a_consumer_count_on_while_a_store_is_away(void
         assert_int_equal(kedge_dead_letter_mark(world->queued, message, 2, NULL), KEDGE_OK);
         world_arm(world->base, WORLD_FAULT_BEFORE, fault_at, false, false);
         assert_int_equal(
-            kedge_consume(world->queued, world->base->backend, message, 1, NULL, &outcome, NULL),
+            kedge_consume(world->queued, world->base->backend, message, 1, 1, NULL, &outcome, NULL),
             KEDGE_OK);
         world_disarm(world->base);
         assert_int_equal(outcome.what, KEDGE_CONSUMED_AGAIN);
@@ -439,7 +439,7 @@ static void test_tries_that_ended_a_consumer_count_on_while_a_store_is_away(void
                          KEDGE_OK);
         assert_int_equal(ended, 3);
         assert_int_equal(
-            kedge_consume(world->queued, world->base->backend, message, 1, NULL, &outcome, NULL),
+            kedge_consume(world->queued, world->base->backend, message, 1, 1, NULL, &outcome, NULL),
             KEDGE_OK);
         assert_int_equal(outcome.what, KEDGE_CONSUMED_DECIDED);
         assert_int_equal(queue_reasons(world), 0);

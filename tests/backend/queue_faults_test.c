@@ -403,8 +403,8 @@ static void test_a_fault_that_passes_gives_messages_back_later_each_time(void **
                          KEDGE_OK);
         assert_int_equal(batch.count, 2);
         world_arm(world->base, WORLD_FAULT_BEFORE, 1, true, false);
-        assert_int_equal(kedge_consume(world->queued, world->base->backend, batch.messages, 2, NULL,
-                                       outcomes, NULL),
+        assert_int_equal(kedge_consume(world->queued, world->base->backend, batch.messages, 2, 2,
+                                       NULL, outcomes, NULL),
                          KEDGE_OK);
         world_disarm(world->base);
         for (size_t i = 0; i < 2; i++) {

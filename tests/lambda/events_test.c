@@ -10,6 +10,7 @@
 #include "backend/lambda/event_sqs.h"
 #include "backend/lambda/event_stream.h"
 #include "backend/memory/memory_ports.h"
+#include "backend/queued/dead_letters.h"
 #include "tests/support/failing_allocator.h"
 #include <kedge/limits.h>
 
@@ -237,24 +238,27 @@ static int64_t still_ms(void *context)
     return looked_ms;
 }
 
-/* One message with the mutations 1 to LONG_PUSH of the client c. */
-static void write_long_push(kedge_buffer *event)
+/* One record: a message with the mutations 1 to `last` of a client. */
+static void write_record(kedge_buffer *event, const char *id, const char *group, int deliveries,
+                         const char *client, int last)
 {
-    kedge_buffer_append_text(event,
-                             "{\"Records\":[{\"messageId\":\"m1\",\"receiptHandle\":\"r\","
-                             "\"eventSource\":\"aws:sqs\",\"attributes\":{\"MessageGroupId\":"
-                             "\"g\",\"ApproximateReceiveCount\":\"1\",\"SentTimestamp\":\"1\"},"
-                             "\"body\":\"{\\\"format\\\":1,\\\"organization\\\":\\\"acme\\\","
-                             "\\\"project\\\":\\\"notes\\\",\\\"user\\\":\\\"ann\\\","
-                             "\\\"role\\\":\\\"\\\",\\\"push\\\":{\\\"pushVersion\\\":1,"
-                             "\\\"clientGroupID\\\":\\\"g\\\",\\\"mutations\\\":[");
-    for (int id = 1; id <= LONG_PUSH; id++)
+    kedge_buffer_append_format(event,
+                               "{\"messageId\":\"%s\",\"receiptHandle\":\"r\","
+                               "\"eventSource\":\"aws:sqs\",\"attributes\":{\"MessageGroupId\":"
+                               "\"%s\",\"ApproximateReceiveCount\":\"%d\","
+                               "\"SentTimestamp\":\"1\"},\"body\":\"",
+                               id, group, deliveries);
+    kedge_buffer_append_text(event, "{\\\"format\\\":1,\\\"organization\\\":\\\"acme\\\","
+                                    "\\\"project\\\":\\\"notes\\\",\\\"user\\\":\\\"ann\\\","
+                                    "\\\"role\\\":\\\"\\\",\\\"push\\\":{\\\"pushVersion\\\":1,"
+                                    "\\\"clientGroupID\\\":\\\"g\\\",\\\"mutations\\\":[");
+    for (int i = 1; i <= last; i++)
         kedge_buffer_append_format(event,
-                                   "%s{\\\"clientID\\\":\\\"c\\\",\\\"id\\\":%d,"
+                                   "%s{\\\"clientID\\\":\\\"%s\\\",\\\"id\\\":%d,"
                                    "\\\"name\\\":\\\"none\\\",\\\"args\\\":{},"
                                    "\\\"timestamp\\\":0}",
-                                   id == 1 ? "" : ",", id);
-    kedge_buffer_append_text(event, "]}}\"}]}");
+                                   i == 1 ? "" : ",", client, i);
+    kedge_buffer_append_text(event, "]}}\"}");
     assert_false(event->no_memory);
 }
 
@@ -266,7 +270,9 @@ static void a_push_that_takes_longer_than_an_invocation_is_decided_by_several(vo
     kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
     int64_t decided = 0;
     int deliveries = 0;
-    write_long_push(&event);
+    kedge_buffer_append_text(&event, "{\"Records\":[");
+    write_record(&event, "m1", "g", 1, "c", LONG_PUSH);
+    kedge_buffer_append_text(&event, "]}");
     world.environment.monotonic_ms = passing_ms;
     world.environment.now_ms = still_ms;
     passed_ms = 500;
@@ -286,6 +292,68 @@ static void a_push_that_takes_longer_than_an_invocation_is_decided_by_several(vo
     assert_int_equal(decided, LONG_PUSH);
     assert_true(deliveries > 1);
     kedge_buffer_free(&event);
+    kedge_buffer_free(&out);
+}
+
+/* Groups that come anew with each invocation cannot keep the others waiting for ever. */
+static void a_group_that_found_no_time_is_the_first_of_the_next_invocation(void **state)
+{
+    (void)state;
+    kedge_buffer event = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_text(&event, "{\"Records\":[");
+    write_record(&event, "long", "g", 1, "c", LONG_PUSH);
+    kedge_buffer_append_byte(&event, ',');
+    write_record(&event, "short", "h", 2, "d", 1);
+    kedge_buffer_append_text(&event, "]}");
+    world.environment.monotonic_ms = passing_ms;
+    world.environment.now_ms = still_ms;
+    passed_ms = 500;
+    assert_int_equal(handle(kedge_buffer_bytes(&event), looked_ms + INVOCATION_MS, &out), KEDGE_OK);
+    assert_string_equal(out.data, "{\"batchItemFailures\":[{\"itemIdentifier\":\"long\"}]}");
+    api_pull(world.api, "g", "null");
+    assert_int_equal(api_number(world.api, "lastMutationIDChanges.d"), 1);
+    kedge_buffer_free(&event);
+    kedge_buffer_free(&out);
+}
+
+/* ---- a message that has ended its function ---- */
+
+/* The invocation that it ends is a delivery of all that came with it, of whatever group. */
+static void what_has_ended_a_function_is_tried_only_when_it_comes_alone(void **state)
+{
+    (void)state;
+    kedge_bytes read;
+    kedge_event_messages messages = {.count = 0};
+    kedge_buffer alone = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer beside = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_text(&alone, "{\"Records\":[");
+    kedge_buffer_append_text(&beside, "{\"Records\":[");
+    write_record(&alone, "killer", "g", 6, "c", 1);
+    write_record(&beside, "killer", "g", 5, "c", 1);
+    kedge_buffer_append_byte(&beside, ',');
+    write_record(&beside, "other", "h", 1, "d", 1);
+    kedge_buffer_append_text(&alone, "]}");
+    kedge_buffer_append_text(&beside, "]}");
+    kedge_json_skip(kedge_buffer_bytes(&beside), &read, NULL);
+    assert_int_equal(kedge_event_messages_read(&kedge_allocator_default, read, &messages, NULL),
+                     KEDGE_OK);
+    kedge_queue_message killer = kedge_event_message_of(&messages.of[0]);
+    assert_int_equal(kedge_dead_letter_mark(world.queued, &killer, 0, NULL), KEDGE_OK);
+    kedge_event_messages_free(&messages);
+
+    assert_int_equal(handle(kedge_buffer_bytes(&beside), INT64_MAX, &out), KEDGE_OK);
+    assert_string_equal(out.data, "{\"batchItemFailures\":[{\"itemIdentifier\":\"killer\"}]}");
+    api_pull(world.api, "g", "null");
+    assert_int_equal(api_number(world.api, "lastMutationIDChanges.d"), 1);
+    kedge_buffer_clear(&out);
+    assert_int_equal(handle(kedge_buffer_bytes(&alone), INT64_MAX, &out), KEDGE_OK);
+    assert_string_equal(out.data, "{\"batchItemFailures\":[]}");
+    api_pull(world.api, "g", "null");
+    assert_int_equal(api_number(world.api, "lastMutationIDChanges.c"), 1);
+    kedge_buffer_free(&alone);
+    kedge_buffer_free(&beside);
     kedge_buffer_free(&out);
 }
 
@@ -420,6 +488,10 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             a_push_that_takes_longer_than_an_invocation_is_decided_by_several, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_group_that_found_no_time_is_the_first_of_the_next_invocation, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_has_ended_a_function_is_tried_only_when_it_comes_alone,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(work_on_logs_ends_in_time, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_that_fails_is_survived, setup, teardown),
         cmocka_unit_test_setup_teardown(any_event_is_survived, setup, teardown),
