@@ -293,13 +293,16 @@ static void log_response(const http_call *call)
     kedge_response_log(call->lambda->log, &answered);
 }
 
+/* Of a short invocation the first half is for the work. */
 static kedge_deadline deadline_of(const http_call *call, int64_t deadline_ms)
 {
     const kedge_environment *environment = call->lambda->environment;
-    int64_t left_ms =
-        deadline_ms - environment->now_ms(environment->context) - KEDGE_EVENT_HTTP_MARGIN_MS;
-    return (kedge_deadline){
-        .environment = environment, .end_ms = call->started_ms + left_ms, .turn_ms = INT64_MAX};
+    int64_t left_ms = deadline_ms - environment->now_ms(environment->context);
+    int64_t margin_ms = KEDGE_EVENT_HTTP_MARGIN_MS;
+    if (margin_ms > left_ms / 2) margin_ms = left_ms / 2;
+    return (kedge_deadline){.environment = environment,
+                            .end_ms = call->started_ms + left_ms - margin_ms,
+                            .turn_ms = INT64_MAX};
 }
 
 kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,

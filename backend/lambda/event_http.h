@@ -15,7 +15,8 @@
 
 /* `event` is a checked JSON object. */
 bool kedge_event_is_http(kedge_bytes event);
-/* Of an invocation's time, what is left to commit, and to write and send the response. */
+/* Of an invocation's time, what is left to commit, and to write and send the response: so much, or
+ * half of it. */
 #define KEDGE_EVENT_HTTP_MARGIN_MS (KEDGE_DEADLINE_COMMIT_MS + 2000)
 
 /* Appends the response. `deadline_ms` is when the invocation ends, by the wall clock, or INT64_MAX.

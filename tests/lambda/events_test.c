@@ -158,26 +158,53 @@ static void a_request_is_answered(void **state)
     kedge_buffer_free(&out);
 }
 
+/* A push of the mutations 1 to `last` of the client c. */
+static kedge_status push(int last, int64_t deadline_ms, kedge_buffer *out)
+{
+    kedge_buffer event = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_text(&event,
+                             "{\"version\":\"2.0\",\"rawPath\":\"/v1/orgs/acme/projects/notes/"
+                             "push\",\"rawQueryString\":\"\",\"headers\":{},\"requestContext\":{"
+                             "\"stage\":\"$default\",\"domainName\":\"a.example\",\"http\":{"
+                             "\"method\":\"POST\"}},\"body\":\"{\\\"pushVersion\\\":1,"
+                             "\\\"clientGroupID\\\":\\\"g\\\",\\\"mutations\\\":[");
+    for (int id = 1; id <= last; id++)
+        kedge_buffer_append_format(&event,
+                                   "%s{\\\"clientID\\\":\\\"c\\\",\\\"id\\\":%d,"
+                                   "\\\"name\\\":\\\"none\\\",\\\"args\\\":{},"
+                                   "\\\"timestamp\\\":0}",
+                                   id == 1 ? "" : ",", id);
+    kedge_buffer_append_text(&event, "]}\"}");
+    kedge_buffer_clear(out);
+    kedge_status status = handle(kedge_buffer_bytes(&event), deadline_ms, out);
+    kedge_buffer_free(&event);
+    return status;
+}
+
 /* A push that has no time left decides nothing, and says so. */
 static void a_push_that_has_no_time_left_is_not_begun(void **state)
 {
     (void)state;
-    static const char event[] =
-        "{\"version\":\"2.0\",\"rawPath\":\"/v1/orgs/acme/projects/notes/push\","
-        "\"rawQueryString\":\"\",\"headers\":{},\"requestContext\":{\"stage\":\"$default\","
-        "\"domainName\":\"a.example\",\"http\":{\"method\":\"POST\"}},\"body\":"
-        "\"{\\\"pushVersion\\\":1,\\\"clientGroupID\\\":\\\"g\\\",\\\"mutations\\\":["
-        "{\\\"clientID\\\":\\\"c\\\",\\\"id\\\":1,\\\"name\\\":\\\"none\\\","
-        "\\\"args\\\":{},\\\"timestamp\\\":0}]}\"}";
     int64_t now_ms = world.environment.now_ms(world.environment.context);
     kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
-    assert_int_equal(handle(KEDGE_BYTES(event), now_ms + KEDGE_EVENT_HTTP_MARGIN_MS, &out),
-                     KEDGE_OK);
+    assert_int_equal(push(1, now_ms, &out), KEDGE_OK);
     assert_non_null(strstr(out.data, "\"statusCode\":503"));
     api_pull(world.api, "g", "null");
     assert_int_equal(api_number(world.api, "cookie.order"), 0);
-    kedge_buffer_clear(&out);
-    assert_int_equal(handle(KEDGE_BYTES(event), now_ms + 600000, &out), KEDGE_OK);
+    assert_int_equal(push(1, now_ms + 600000, &out), KEDGE_OK);
+    assert_non_null(strstr(out.data, "\"statusCode\":200"));
+    api_pull(world.api, "g", "null");
+    assert_int_equal(api_number(world.api, "cookie.order"), 1);
+    kedge_buffer_free(&out);
+}
+
+/* A function has three seconds when nobody says otherwise. */
+static void a_push_to_a_function_with_a_short_timeout_is_decided(void **state)
+{
+    (void)state;
+    int64_t now_ms = world.environment.now_ms(world.environment.context);
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(push(1, now_ms + 3000, &out), KEDGE_OK);
     assert_non_null(strstr(out.data, "\"statusCode\":200"));
     api_pull(world.api, "g", "null");
     assert_int_equal(api_number(world.api, "cookie.order"), 1);
@@ -260,6 +287,25 @@ static void write_record(kedge_buffer *event, const char *id, const char *group,
                                    i == 1 ? "" : ",", client, i);
     kedge_buffer_append_text(event, "]}}\"}");
     assert_false(event->no_memory);
+}
+
+/* What it has decided by then is committed, and there is time left for the response. */
+static void a_request_stops_in_time_for_its_response(void **state)
+{
+    (void)state;
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    world.environment.monotonic_ms = passing_ms;
+    world.environment.now_ms = still_ms;
+    passed_ms = 500;
+    int64_t began_ms = looked_ms;
+    assert_int_equal(push(LONG_PUSH, began_ms + INVOCATION_MS, &out), KEDGE_OK);
+    assert_non_null(strstr(out.data, "\"statusCode\":503"));
+    assert_non_null(strstr(out.data, "push-unfinished"));
+    assert_in_range(looked_ms - began_ms, INVOCATION_MS - KEDGE_EVENT_HTTP_MARGIN_MS,
+                    INVOCATION_MS);
+    api_pull(world.api, "g", "null");
+    assert_int_equal(api_number(world.api, "cookie.order"), 1);
+    kedge_buffer_free(&out);
 }
 
 /* Each delivery decides a part in its time, and the message comes again until all is decided. */
@@ -481,11 +527,14 @@ int main(void)
         cmocka_unit_test(an_event_without_a_path_has_none),
         cmocka_unit_test_setup_teardown(a_request_is_answered, setup, teardown),
         cmocka_unit_test_setup_teardown(a_push_that_has_no_time_left_is_not_begun, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_push_to_a_function_with_a_short_timeout_is_decided, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(what_is_not_decided_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_group_that_has_no_time_left_is_not_begun, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_short_invocation_decides_in_its_first_half, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_request_stops_in_time_for_its_response, setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_push_that_takes_longer_than_an_invocation_is_decided_by_several, setup, teardown),
         cmocka_unit_test_setup_teardown(
