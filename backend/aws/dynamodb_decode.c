@@ -14,7 +14,7 @@ kedge_status kedge_dynamodb_fail_response(const char *what, kedge_error *error)
 
 static kedge_status fail_corrupt(const char *name, const char *why, kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_CORRUPT, "record-corrupt",
+    return kedge_fail(error, KEDGE_CORRUPT, KEDGE_RECORD_CORRUPT,
                       "the attribute %s of a record in DynamoDB %s", name, why);
 }
 
@@ -115,7 +115,7 @@ static kedge_status read_attributes(kedge_arena *arena, kedge_bytes item, found_
     kedge_json_iterator members = kedge_json_iterate(item);
     while (kedge_json_next_member(&members, &key, &value)) {
         if (found->count == KEDGE_RECORD_ATTRIBUTES_MAX + 2)
-            return kedge_fail(error, KEDGE_CORRUPT, "record-corrupt",
+            return kedge_fail(error, KEDGE_CORRUPT, KEDGE_RECORD_CORRUPT,
                               "a record in DynamoDB has more than %d attributes",
                               KEDGE_RECORD_ATTRIBUTES_MAX);
         kedge_attribute *attribute = &found->list[found->count++];

@@ -19,8 +19,7 @@ kedge_status kedge_dynamodb_stream_open(kedge_aws_client *client, const char *ta
 kedge_status kedge_dynamodb_stream_enable(kedge_aws_client *client, const char *table,
                                           kedge_error *error);
 /* One record of a stream, as an event of Lambda has it: a batch of one change. `record` is checked
- * JSON. KEDGE_CORRUPT: the item is none that the records port has written; KEDGE_UNAVAILABLE
- * "aws-answer-invalid": it is no record of a stream with new images. */
+ * JSON. KEDGE_UNAVAILABLE "aws-answer-invalid": it is no record of a stream with new images. */
 kedge_status kedge_dynamodb_change_read(const kedge_allocator *allocator, kedge_bytes record,
                                         kedge_stream_batch *batch, kedge_error *error);
 

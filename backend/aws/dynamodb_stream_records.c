@@ -20,23 +20,45 @@ static bool read_kind(kedge_bytes record, kedge_stream_change_kind *kind)
     return true;
 }
 
+static kedge_status fail_record(kedge_error *error)
+{
+    return kedge_dynamodb_fail_response("a record of the stream lacks what it must have", error);
+}
+
+/* The record of a change. Of an item that the records port cannot have written the key alone: who
+ * reads the stream must get past it. */
+static kedge_status read_changed(kedge_bytes change, kedge_stream_change_kind *kind,
+                                 kedge_stream_page *page, kedge_error *error)
+{
+    kedge_bytes item;
+    kedge_error failure = {0};
+    bool removed = *kind == KEDGE_STREAM_REMOVE;
+    if (!kedge_json_member(change, removed ? "Keys" : "NewImage", &item)) return fail_record(error);
+    kedge_status status = kedge_dynamodb_read_item(item, &page->records, &failure);
+    if (status == KEDGE_CORRUPT && !removed) {
+        *kind = KEDGE_STREAM_FOREIGN;
+        if (!kedge_json_member(change, "Keys", &item)) return fail_record(error);
+        return kedge_dynamodb_read_item(item, &page->records, error);
+    }
+    if (status != KEDGE_OK && error != NULL) *error = failure;
+    return status;
+}
+
 static kedge_status read_record(kedge_bytes record, const kedge_stream_query *query,
                                 kedge_stream_page *page, kedge_error *error)
 {
-    kedge_bytes change, item, created;
+    kedge_bytes change, created;
     kedge_stream_change_kind kind;
     double created_s = 0;
     char sequence[KEDGE_STREAM_POSITION_BYTES_MAX + 1];
     if (!read_kind(record, &kind) || !kedge_json_member(record, "dynamodb", &change) ||
         !kedge_json_member_chars(change, "SequenceNumber", sequence, sizeof sequence) ||
-        sequence[0] == '\0' ||
-        !kedge_json_member(change, kind == KEDGE_STREAM_REMOVE ? "Keys" : "NewImage", &item))
-        return kedge_dynamodb_fail_response("a record of the stream lacks what it must have",
-                                            error);
+        sequence[0] == '\0')
+        return fail_record(error);
     if (kedge_json_member(change, "ApproximateCreationDateTime", &created))
         kedge_json_to_number(created, &created_s);
     if (!(created_s >= 0 && created_s < 1e12)) created_s = 0;
-    kedge_status status = kedge_dynamodb_read_item(item, &page->records, error);
+    kedge_status status = read_changed(change, &kind, page, error);
     return status == KEDGE_OK
                ? kedge_stream_page_add(page, query, kind, (int64_t)(created_s * 1000),
                                        kedge_bytes_of(sequence), error)

@@ -107,13 +107,21 @@ static kedge_status pass_over(const kedge_effects *effects, const kedge_error *w
     return KEDGE_OK;
 }
 
-static kedge_status pass_foreign(const kedge_effects *effects, const kedge_record_key *key)
+static kedge_status pass_foreign(const kedge_effects *effects, const kedge_record_key *key,
+                                 const char *what)
 {
     kedge_error why = {0};
-    kedge_fail(&why, KEDGE_CORRUPT, "log-change-corrupt",
-               "the record %.*s %.*s names another log than its key, or none",
-               (int)key->partition.size, key->partition.data, (int)key->sort.size, key->sort.data);
+    kedge_fail(&why, KEDGE_CORRUPT, "log-change-corrupt", "the record %.*s %.*s %s",
+               (int)key->partition.size, key->partition.data, (int)key->sort.size, key->sort.data,
+               what);
     return pass_over(effects, &why);
+}
+
+/* A log that is damaged must not hold up all others of its shard. */
+static bool is_damage(const kedge_error *failure)
+{
+    return strcmp(failure->code, KEDGE_LOG_CORRUPT) == 0 ||
+           strcmp(failure->code, KEDGE_RECORD_CORRUPT) == 0;
 }
 
 static kedge_status apply(const kedge_effects *effects, const kedge_stream_change *change,
@@ -121,20 +129,21 @@ static kedge_status apply(const kedge_effects *effects, const kedge_stream_chang
 {
     const kedge_record *record = &change->record;
     changed_entry changed = {.log = {NULL, 0}};
-    bool fits =
-        kedge_bytes_start_with(record->key.partition, kedge_effects_pattern.partition_prefix) &&
-        kedge_record_attribute(record, KEDGE_LOG_ATTRIBUTE_NAME) != NULL;
-    if (!fits || change->kind == KEDGE_STREAM_REMOVE) return KEDGE_OK;
-    if (!read_change(record, &changed)) return pass_foreign(effects, &record->key);
+    if (!kedge_bytes_start_with(record->key.partition, kedge_effects_pattern.partition_prefix) ||
+        change->kind == KEDGE_STREAM_REMOVE)
+        return KEDGE_OK;
+    if (change->kind == KEDGE_STREAM_FOREIGN)
+        return pass_foreign(effects, &record->key, "has attributes that Kedge does not write");
+    if (kedge_record_attribute(record, KEDGE_LOG_ATTRIBUTE_NAME) == NULL) return KEDGE_OK;
+    static const char other[] = "names another log than its key, or none";
+    if (!read_change(record, &changed)) return pass_foreign(effects, &record->key, other);
     kedge_project project = kedge_project_of(effects->backend, &changed.ref);
     kedge_log log = kedge_log_of(&project, changed.log);
     if (!read_place(&log, &record->key, &changed.entry.at))
-        return pass_foreign(effects, &record->key);
-    /* A log that is damaged must not hold up all others of its shard. */
+        return pass_foreign(effects, &record->key, other);
     kedge_error failure = {0};
     kedge_status status = kedge_effects_of_entry(effects, &log, &changed.entry, &failure);
-    if (status == KEDGE_CORRUPT && strcmp(failure.code, KEDGE_LOG_CORRUPT) == 0)
-        return pass_over(effects, &failure);
+    if (status == KEDGE_CORRUPT && is_damage(&failure)) return pass_over(effects, &failure);
     if (status != KEDGE_OK && error != NULL) *error = failure;
     return status;
 }

@@ -36,23 +36,16 @@ static void note_passed(void *context, const kedge_error *error)
     kedge_effects_log_passed(context, error);
 }
 
-/* An item that nobody of Kedge has written must not hold up the shard. */
 static kedge_status handle(stream_batch *batch, kedge_bytes record, kedge_error *error)
 {
     kedge_stream_batch changes = {0};
     size_t handled;
-    kedge_error failure = {0};
-    kedge_status status = kedge_dynamodb_change_read(batch->lambda->environment->allocator, record,
-                                                     &changes, &failure);
+    kedge_status status =
+        kedge_dynamodb_change_read(batch->lambda->environment->allocator, record, &changes, error);
     if (status == KEDGE_OK)
-        status = kedge_effects_handle(&batch->effects, changes.changes, changes.count, &handled,
-                                      &failure);
+        status =
+            kedge_effects_handle(&batch->effects, changes.changes, changes.count, &handled, error);
     kedge_stream_batch_free(&changes);
-    if (status == KEDGE_CORRUPT) {
-        note_passed(batch->lambda->log, &failure);
-        return KEDGE_OK;
-    }
-    if (status != KEDGE_OK && error != NULL) *error = failure;
     return status;
 }
 

@@ -118,7 +118,7 @@ static bool read_attribute(kedge_bytes *rest, kedge_attribute *attribute)
 
 static kedge_status fail_corrupt(kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_CORRUPT, "record-corrupt",
+    return kedge_fail(error, KEDGE_CORRUPT, KEDGE_RECORD_CORRUPT,
                       "the stored attributes of a record are damaged");
 }
 

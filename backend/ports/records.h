@@ -8,7 +8,8 @@
  * the call may or may not have taken effect; the caller reads again before it decides anything.
  * KEDGE_LIMIT_EXCEEDED: over a limit below, nothing was written. KEDGE_INVALID_ARGUMENT: outside
  * the contract, nothing was written. KEDGE_BUSY, KEDGE_DISK_FULL, KEDGE_IO, KEDGE_NO_MEMORY:
- * nothing was written. All calls block; any thread. */
+ * nothing was written. KEDGE_CORRUPT KEDGE_RECORD_CORRUPT, of a read: something else stands there
+ * than a record that the port has written. All calls block; any thread. */
 #ifndef KEDGE_BACKEND_PORTS_RECORDS_H
 #define KEDGE_BACKEND_PORTS_RECORDS_H
 
@@ -28,6 +29,8 @@
 #define KEDGE_RECORDS_QUERY_MAX     1000    /* records a page */
 #define KEDGE_BATCH_GET_KEYS_MAX    100
 #define KEDGE_RECORD_ATTRIBUTES_MAX 32
+
+#define KEDGE_RECORD_CORRUPT "record-corrupt"
 
 /* What the keys are called; no other attribute is. Names of attributes are UTF-8. */
 #define KEDGE_RECORDS_PARTITION "pk"

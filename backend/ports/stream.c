@@ -85,12 +85,14 @@ kedge_status kedge_stream_fail_trimmed(const char *shard, kedge_bytes position, 
                       (int)position.size, position.size == 0 ? "" : position.data);
 }
 
-bool kedge_stream_fits(const kedge_stream_query *query, const kedge_record *record)
+bool kedge_stream_fits(const kedge_stream_query *query, kedge_stream_change_kind kind,
+                       const kedge_record *record)
 {
     for (size_t i = 0; i < query->pattern_count; i++) {
         const kedge_stream_pattern *pattern = &query->patterns[i];
         if (!kedge_bytes_start_with(record->key.partition, pattern->partition_prefix)) continue;
-        if (pattern->attribute == NULL || kedge_record_attribute(record, pattern->attribute)) {
+        if (pattern->attribute == NULL || kind == KEDGE_STREAM_FOREIGN ||
+            kedge_record_attribute(record, pattern->attribute)) {
             return true;
         }
     }
@@ -190,13 +192,14 @@ kedge_status kedge_stream_page_add(kedge_stream_page *page, const kedge_stream_q
     kedge_record_page *records = &page->records;
     size_t at = records->count - 1;
     kedge_stream_change change = {.kind = kind, .at_ms = at_ms};
-    if (kind == KEDGE_STREAM_REMOVE) records->records[at].attribute_count = 0;
+    if (kind == KEDGE_STREAM_REMOVE || kind == KEDGE_STREAM_FOREIGN)
+        records->records[at].attribute_count = 0;
     if (!reserve(page) || !kedge_arena_copy(records->arena, position, &change.position))
         return kedge_fail_no_memory(error);
     memcpy(page->next, change.position.data, position.size + 1);
     page->changes[at] = change;
     page->looked_at++;
-    if (!kedge_stream_fits(query, &records->records[at])) records->count--;
+    if (!kedge_stream_fits(query, kind, &records->records[at])) records->count--;
     return KEDGE_OK;
 }
 

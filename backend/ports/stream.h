@@ -55,19 +55,21 @@ void kedge_stream_shards_free(kedge_stream_shards *shards);
 typedef enum kedge_stream_change_kind {
     KEDGE_STREAM_INSERT, /* there was no record under the key */
     KEDGE_STREAM_MODIFY,
-    KEDGE_STREAM_REMOVE
+    KEDGE_STREAM_REMOVE,
+    KEDGE_STREAM_FOREIGN /* a put of what the records port cannot have written */
 } kedge_stream_change_kind;
 
 typedef struct kedge_stream_change {
     kedge_stream_change_kind kind;
-    kedge_record record;  /* as it was written; of a removal the key alone */
+    kedge_record record;  /* as it was written; of a removal and of what is foreign the key alone */
     int64_t at_ms;        /* about when it was written, by the store's clock; in whole seconds on
                             DynamoDB */
     kedge_bytes position; /* after this change */
 } kedge_stream_change;
 
 /* What a reader wants to see: records whose partition key starts with `partition_prefix` (empty:
- * any), and which have the attribute (NULL: any; a removal has none). */
+ * any), and which have the attribute (NULL: any; a removal has none, and what is foreign may have
+ * any). */
 typedef struct kedge_stream_pattern {
     kedge_bytes partition_prefix;
     const char *attribute;

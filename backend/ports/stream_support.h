@@ -14,8 +14,9 @@ kedge_status kedge_stream_invalid_position(kedge_bytes position, kedge_error *er
 /* KEDGE_NOT_FOUND, KEDGE_STREAM_TRIMMED. */
 kedge_status kedge_stream_fail_trimmed(const char *shard, kedge_bytes position, kedge_error *error);
 
-/* A change of this record fits one of the query's patterns. */
-bool kedge_stream_fits(const kedge_stream_query *query, const kedge_record *record);
+/* A change of this kind, of this record, fits one of the query's patterns. */
+bool kedge_stream_fits(const kedge_stream_query *query, kedge_stream_change_kind kind,
+                       const kedge_record *record);
 
 /* ---- positions of the streams that are our own: 20 digits ---- */
 

@@ -263,6 +263,8 @@ static void test_records_that_are_wrong_are_refused(void **state)
         "\"NewImage\":{\"pk\":{\"S\":\"p\"},\"sk\":{\"S\":\"a\"}}}}]}",
         "{\"Records\":[{\"eventName\":\"INSERT\",\"dynamodb\":{\"SequenceNumber\":\"1\","
         "\"NewImage\":{\"pk\":{\"S\":\"p\"}}}}]}",
+        "{\"Records\":[{\"eventName\":\"INSERT\",\"dynamodb\":{\"SequenceNumber\":\"1\","
+        "\"NewImage\":{\"pk\":{\"S\":\"p\"},\"sk\":{\"S\":\"a\"},\"f\":{\"BOOL\":true}}}}]}",
         "{\"Records\":[],\"NextShardIterator\":7}"};
     (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
@@ -295,6 +297,60 @@ static void test_a_removal_has_the_keys_alone(void **state)
     stop();
 }
 
+#define FOREIGN(partition, sequence, attribute)                                                    \
+    "{\"eventName\":\"MODIFY\",\"dynamodb\":{\"Keys\":{\"pk\":{\"S\":\"" partition                 \
+    "\"},\"sk\":{\"S\":\"a\"}},\"NewImage\":{\"pk\":{\"S\":\"" partition                           \
+    "\"},\"sk\":{\"S\":\"a\"},\"f\":" attribute "},\"SequenceNumber\":\"" sequence "\"}}"
+
+#define AND_ONE_OF_OURS(attribute)                                                                 \
+    "{\"Records\":[" FOREIGN("p", "11", attribute) "," INSERTED("b", "12") "]}"
+
+/* Else all that follow it would wait until the stream forgets it. */
+static void test_a_read_gets_past_an_item_that_kedge_has_not_written(void **state)
+{
+    static const char *const records[] = {
+        AND_ONE_OF_OURS("{\"BOOL\":true}"),
+        AND_ONE_OF_OURS("{\"L\":[{\"S\":\"x\"}]}"),
+        AND_ONE_OF_OURS("{\"M\":{}}"),
+        AND_ONE_OF_OURS("{\"N\":\"1.5\"}"),
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof records / sizeof records[0]; i++) {
+        kedge_stream_batch batch = {0};
+        STREAM_BEGIN(ITERATOR("i1"), RESPONSE(records[i]));
+        assert_int_equal(read_from("", &batch), KEDGE_OK);
+        assert_int_equal(batch.count, 2);
+        assert_int_equal(batch.changes[0].kind, KEDGE_STREAM_FOREIGN);
+        assert_true(kedge_bytes_equal_text(batch.changes[0].record.key.partition, "p"));
+        assert_int_equal(batch.changes[0].record.attribute_count, 0);
+        assert_int_equal(batch.changes[1].kind, KEDGE_STREAM_INSERT);
+        assert_int_equal(batch.changes[1].record.attribute_count, 1);
+        assert_true(kedge_bytes_equal_text(batch.next, "12"));
+        kedge_stream_batch_free(&batch);
+        stop();
+    }
+}
+
+/* It may have had the attribute that a reader looks for. */
+static void test_what_is_foreign_fits_a_pattern_by_its_partition_alone(void **state)
+{
+    (void)state;
+    kedge_stream_batch batch = {0};
+    const kedge_stream_pattern pattern = {KEDGE_BYTES("p"), "n"};
+    const kedge_stream_query query = {
+        .shard = "s1", .limit = 10, .patterns = &pattern, .pattern_count = 1};
+    STREAM_BEGIN(ITERATOR("i1"), RECORDS(FOREIGN("q", "11", "{\"NULL\":true}") "," FOREIGN(
+                                             "p", "12", "{\"NULL\":true}"),
+                                         NEXT("i2")));
+    assert_int_equal(world.stream.vtable->read(world.stream.self, &query, &batch, &world.error),
+                     KEDGE_OK);
+    assert_int_equal(batch.count, 1);
+    assert_true(kedge_bytes_equal_text(batch.changes[0].record.key.partition, "p"));
+    assert_true(kedge_bytes_equal_text(batch.next, "12"));
+    kedge_stream_batch_free(&batch);
+    stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +364,8 @@ int main(void)
         cmocka_unit_test(test_a_throttled_read_is_sent_again),
         cmocka_unit_test(test_records_that_are_wrong_are_refused),
         cmocka_unit_test(test_a_removal_has_the_keys_alone),
+        cmocka_unit_test(test_a_read_gets_past_an_item_that_kedge_has_not_written),
+        cmocka_unit_test(test_what_is_foreign_fits_a_pattern_by_its_partition_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
  * tag; also when a change comes twice, late, or has no log. */
 #include "tests/effects/effects_world.h"
 
+#include "common/error.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -169,6 +171,23 @@ static void test_a_record_that_names_another_log_is_passed_over(void **state)
     effects_end(&here);
 }
 
+static void test_an_item_that_kedge_has_not_written_is_passed_over(void **state)
+{
+    effects_world here;
+    effects_begin(&here, *state);
+    const kedge_log *log = journal_new(here.world);
+    kedge_log_key partition = kedge_log_key_entries(log, 0);
+    const kedge_stream_change changes[] = {
+        {.kind = KEDGE_STREAM_FOREIGN, .record.key = {KEDGE_BYTES("other"), KEDGE_BYTES("x")}},
+        {.kind = KEDGE_STREAM_FOREIGN,
+         .record.key = {kedge_log_key_bytes(&partition), KEDGE_BYTES("x")}}};
+    size_t handled;
+    assert_int_equal(kedge_effects_handle(&here.effects, changes, 2, &handled, NULL), KEDGE_OK);
+    assert_int_equal(handled, 2);
+    assert_int_equal(here.passed, 1);
+    effects_end(&here);
+}
+
 /* The record of its segment says where the log's numbers are. */
 static void test_a_log_that_is_damaged_holds_up_no_other(void **state)
 {
@@ -196,6 +215,32 @@ static void test_a_log_that_is_damaged_holds_up_no_other(void **state)
     effects_end(&here);
 }
 
+static kedge_status get_damaged(void *self, const kedge_record_key *key, bool consistent,
+                                kedge_record_set *set, kedge_error *error)
+{
+    (void)self, (void)key, (void)consistent, (void)set;
+    return kedge_fail(error, KEDGE_CORRUPT, KEDGE_RECORD_CORRUPT, "a fault of the test");
+}
+
+/* The store finds the damage, before the log's own code sees the record. */
+static void test_a_log_whose_record_no_store_can_read_holds_up_no_other(void **state)
+{
+    effects_world here;
+    effects_begin(&here, *state);
+    const kedge_log *log = journal_new(here.world);
+    effects_read(&here);
+    effects_work(&here);
+    effects_ask(log);
+    kedge_records *records = &here.world->backend->options.records;
+    const kedge_records whole = *records;
+    const kedge_records_vtable damaged = {.get = get_damaged};
+    *records = (kedge_records){&damaged, NULL};
+    assert_true(handle_all(&here) > 0);
+    *records = whole;
+    assert_true(here.passed > 0);
+    effects_end(&here);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,7 +251,9 @@ int main(void)
         OVER_BOTH(test_a_body_that_is_gone_is_nothing_to_do),
         OVER_BOTH(test_a_failure_ends_the_batch_at_its_change),
         OVER_BOTH(test_a_record_that_names_another_log_is_passed_over),
+        OVER_BOTH(test_an_item_that_kedge_has_not_written_is_passed_over),
         OVER_BOTH(test_a_log_that_is_damaged_holds_up_no_other),
+        OVER_BOTH(test_a_log_whose_record_no_store_can_read_holds_up_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

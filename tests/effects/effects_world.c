@@ -16,7 +16,8 @@
 static void note_passed(void *context, const kedge_error *error)
 {
     effects_world *self = context;
-    bool damaged = strcmp(error->code, KEDGE_LOG_CORRUPT) == 0;
+    bool damaged = strcmp(error->code, KEDGE_LOG_CORRUPT) == 0 ||
+                   strcmp(error->code, KEDGE_RECORD_CORRUPT) == 0;
     if (!damaged) assert_string_equal(error->code, "log-change-corrupt");
     self->passed++;
 }
