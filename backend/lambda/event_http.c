@@ -305,8 +305,10 @@ static kedge_deadline deadline_of(const http_call *call, int64_t deadline_ms)
                             .turn_ms = INT64_MAX};
 }
 
-kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,
-                              kedge_buffer *out, kedge_error *error)
+typedef void handler(http_call *call);
+
+static kedge_status run(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,
+                        handler *handle, kedge_buffer *out, kedge_error *error)
 {
     const kedge_environment *environment = lambda->environment;
     const kedge_allocator *allocator = environment->allocator;
@@ -318,7 +320,7 @@ kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, int
                       .response = {.body = kedge_buffer_make(allocator)}};
     const kedge_deadline deadline = deadline_of(&call, deadline_ms);
     if (deadline_ms != INT64_MAX) kedge_deadline_set(&deadline);
-    if (read_event(&call, event)) respond(&call);
+    if (read_event(&call, event)) handle(&call);
     kedge_deadline_set(NULL);
     kedge_buffer_free(&call.body);
     log_response(&call);
@@ -327,4 +329,33 @@ kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, int
     kedge_buffer_free(&call.query);
     kedge_buffer_free(&call.response.body);
     return status;
+}
+
+kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,
+                              kedge_buffer *out, kedge_error *error)
+{
+    return run(lambda, event, deadline_ms, respond, out, error);
+}
+
+/* ---- NULs ---- */
+
+void kedge_event_http_blank_nuls(kedge_buffer *event)
+{
+    for (size_t i = 0; i + 1 < event->size; i++) {
+        if (event->data[i] != '\\') continue;
+        char *escape = event->data + ++i;
+        if (event->size - i >= 5 && memcmp(escape, "u0000", 5) == 0) memcpy(escape, "ufffd", 5);
+    }
+}
+
+static void refuse_nul(http_call *call)
+{
+    kedge_api_problem(&call->response, 400, "event-invalid",
+                      "the request has a NUL in its path, query, headers or body");
+}
+
+kedge_status kedge_event_http_refuse_nul(const kedge_lambda *lambda, kedge_bytes event,
+                                         kedge_buffer *out, kedge_error *error)
+{
+    return run(lambda, event, INT64_MAX, refuse_nul, out, error);
 }

@@ -24,4 +24,11 @@ bool kedge_event_is_http(kedge_bytes event);
 kedge_status kedge_event_http(const kedge_lambda *lambda, kedge_bytes event, int64_t deadline_ms,
                               kedge_buffer *out, kedge_error *error);
 
+/* A peer may put a NUL into a path, a query, a header or a body, and an event with one is no JSON
+ * that is read here. The first turns each "\u0000" into another character; when the event is then a
+ * request, the second refuses it. */
+void kedge_event_http_blank_nuls(kedge_buffer *event);
+kedge_status kedge_event_http_refuse_nul(const kedge_lambda *lambda, kedge_bytes event,
+                                         kedge_buffer *out, kedge_error *error);
+
 #endif

@@ -183,7 +183,13 @@ static void stop(kedge_function *self)
 
 /* ---- running ---- */
 
-static kedge_status handle(kedge_function *self, const kedge_invocation *invocation,
+static kedge_status check(const kedge_buffer *event, kedge_error *error)
+{
+    return kedge_json_check(kedge_buffer_bytes(event), KEDGE_LIMIT_JSON_DEPTH,
+                            &kedge_allocator_default, error);
+}
+
+static kedge_status handle(kedge_function *self, kedge_invocation *invocation,
                            kedge_buffer *response, kedge_error *error)
 {
     kedge_lambda lambda = {
@@ -198,14 +204,23 @@ static kedge_status handle(kedge_function *self, const kedge_invocation *invocat
         .snapshots = kedge_stores_snapshots(self->stores),
     };
     char queue[KEDGE_SETTINGS_QUEUE_SIZE];
-    kedge_bytes text = kedge_buffer_bytes(&invocation->event);
     kedge_bytes event;
-    kedge_status status =
-        kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, error);
-    if (status != KEDGE_OK) return status;
-    kedge_json_skip(text, &event, NULL);
-    if (kedge_event_is_http(event))
-        return kedge_event_http(&lambda, event, invocation->deadline_ms, response, error);
+    kedge_error failure = {0};
+    kedge_status status = check(&invocation->event, &failure);
+    bool has_nul = status != KEDGE_OK && strcmp(failure.code, "json-nul") == 0;
+    if (has_nul) {
+        kedge_event_http_blank_nuls(&invocation->event);
+        status = check(&invocation->event, NULL);
+    }
+    bool http = status == KEDGE_OK &&
+                kedge_json_skip(kedge_buffer_bytes(&invocation->event), &event, NULL) &&
+                kedge_event_is_http(event);
+    if (has_nul && http) return kedge_event_http_refuse_nul(&lambda, event, response, error);
+    if (has_nul || status != KEDGE_OK) {
+        if (error != NULL) *error = failure;
+        return failure.status;
+    }
+    if (http) return kedge_event_http(&lambda, event, invocation->deadline_ms, response, error);
     if (kedge_event_is_stream(event))
         return kedge_event_stream(&lambda, event, invocation->deadline_ms, response, error);
     if (kedge_event_messages_queue(event, queue, sizeof queue))

@@ -493,6 +493,41 @@ static void memory_that_fails_is_survived(void **state)
     world.environment.allocator = &kedge_allocator_default;
 }
 
+/* ---- NULs ---- */
+
+static void only_nuls_of_an_event_become_other_characters(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"{\"a\":\"\\u0000\"}", "{\"a\":\"\\ufffd\"}"},
+        {"{\"a\":\"\\\\u0000\\u0000\\u0000x\"}", "{\"a\":\"\\\\u0000\\ufffd\\ufffdx\"}"},
+        {"{\"u0000\":\"\\u0001\\\"\\\\\"}", "{\"u0000\":\"\\u0001\\\"\\\\\"}"},
+        {"\\u000", "\\u000"},
+        {"\\", "\\"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        kedge_buffer event = kedge_buffer_make(&kedge_allocator_default);
+        kedge_buffer_append_text(&event, texts[i][0]);
+        kedge_event_http_blank_nuls(&event);
+        assert_true(kedge_bytes_equal_text(kedge_buffer_bytes(&event), texts[i][1]));
+        kedge_buffer_free(&event);
+    }
+}
+
+static void a_request_with_a_nul_is_refused(void **state)
+{
+    (void)state;
+    kedge_bytes event;
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    kedge_json_skip(KEDGE_BYTES(request_event), &event, NULL);
+    assert_int_equal(kedge_event_http_refuse_nul(&world.lambda, event, &out, NULL), KEDGE_OK);
+    assert_non_null(strstr(out.data, "\"statusCode\":400"));
+    assert_non_null(strstr(out.data, "event-invalid"));
+    assert_non_null(strstr(out.data, "\"Access-Control-Allow-Origin\":\"https://a.b\""));
+    kedge_buffer_free(&out);
+}
+
 /* One byte in each of some places is another one. */
 static void any_event_is_survived(void **state)
 {
@@ -543,6 +578,8 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(work_on_logs_ends_in_time, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_that_fails_is_survived, setup, teardown),
+        cmocka_unit_test(only_nuls_of_an_event_become_other_characters),
+        cmocka_unit_test_setup_teardown(a_request_with_a_nul_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(any_event_is_survived, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,6 +303,13 @@ class Edges(LambdaCase):
             failed, response = function.invoke({**good, **change})
             self.assertFalse(failed, change)
             self.assertEqual(Answer(response).code, "event-invalid", change)
+        for change in ({"rawPath": "/v1/\0"}, {"queryStringParameters": {"a": "\0"}}, {"body": "{\"a\":\"\0\"}"}):
+            failed, response = function.invoke({**good, **change})
+            self.assertFalse(failed, change)
+            self.assertEqual((Answer(response).status, Answer(response).code), (400, "event-invalid"), change)
+        failed, error = function.invoke({"Records": [{"eventSource": "aws:sqs", "body": "\0"}]})
+        self.assertTrue(failed)
+        self.assertTrue(error["errorType"].endswith("json-nul"), error)
         noise = random.Random(3)
         text = json.dumps(good).encode()
         for _ in range(60):
