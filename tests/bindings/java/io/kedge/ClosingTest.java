@@ -154,6 +154,29 @@ class ClosingTest extends Case {
     }
 
     @Test
+    void who_wants_to_know_is_told_that_a_watch_is_closed() throws InterruptedException {
+        Database db = opened();
+        List<String> ended = new ArrayList<>();
+        Watch first = db.watch(NOTHING::accept);
+        Watch second = db.watch(NOTHING::accept);
+        CountDownLatch logged = logged("no end");
+        first.onClose(() -> {
+            throw new IllegalStateException("no end");
+        });
+        first.onClose(() -> ended.add("first"));
+        second.onClose(() -> ended.add("second"));
+        first.close();
+        first.close();
+        await(logged);
+        assertEquals(List.of("first"), ended);
+        db.close();
+        second.onClose(() -> ended.add("late"));
+        assertEquals(List.of("first", "second", "late"), ended);
+        refused(KedgeException.InvalidArgument.class, "function-missing",
+                () -> second.onClose(null));
+    }
+
+    @Test
     void close_ends_what_other_threads_wait_for() throws InterruptedException {
         List<Consumer<Database>> waits = List.of(db -> db.await(1, null), db -> db.sync(null));
         for (int i = 0; i < waits.size(); i++) {

@@ -252,16 +252,21 @@ class KotlinTest {
     }
 
     @Test
-    fun `what collects ends with the database`() = runBlocking<Unit> {
-        val db = openKedge("${folder.resolve("closed")}") { organization("acme").project("plan") }
-        val flows = listOf(
-            db.changes(), db.statuses(), db.rejections(), db.results("SELECT id FROM notes"),
-        )
-        val jobs = flows.map { flow -> launch(Dispatchers.Default) { flow.collect { } } }
-        while (db.java.openCount() < jobs.size) kotlinx.coroutines.yield()
-        db.close()
-        withTimeout(120.seconds) { jobs.joinAll() }
-        assertTrue(jobs.none { it.isCancelled })
+    fun `what collects ends with the database, also with that of Java`() = runBlocking<Unit> {
+        for (close in listOf(KedgeDatabase::close, { db -> db.java.close() })) {
+            val db = openKedge("${folder.resolve("closed")}") {
+                organization("acme").project("plan")
+            }
+            val flows = listOf(
+                db.changes(), db.statuses(), db.rejections(), db.results("SELECT id FROM notes"),
+                db.entries<Note>("notes"),
+            )
+            val jobs = flows.map { flow -> launch(Dispatchers.Default) { flow.collect { } } }
+            while (db.java.openCount() < jobs.size) kotlinx.coroutines.yield()
+            close(db)
+            withTimeout(120.seconds) { jobs.joinAll() }
+            assertTrue(jobs.none { it.isCancelled })
+        }
     }
 
     @Test

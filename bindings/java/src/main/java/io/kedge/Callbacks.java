@@ -72,6 +72,15 @@ final class Callbacks {
         }
     }
 
+    /** Runs a function of the app behind a close, which is none that Kedge waits for. */
+    static void run(Runnable function) {
+        try {
+            function.run();
+        } catch (RuntimeException | Error thrown) {
+            log("a function that is called behind a close has thrown", thrown);
+        }
+    }
+
     /** Calls the consumer of a watch. */
     @SuppressWarnings("unchecked") // each watch keeps a consumer of what it tells
     private static <T> void tell(long token, java.util.function.Supplier<T> event) {

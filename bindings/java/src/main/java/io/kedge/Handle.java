@@ -1,7 +1,9 @@
 /* A pointer of the C library, which is freed once. */
 package io.kedge;
 
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.ReentrantLock;
@@ -16,6 +18,7 @@ class Handle {
     private final CountDownLatch freed = new CountDownLatch(1);
     private volatile long pointer; // written under the lock
     private Set<Handle> siblings = Collections.emptySet();
+    private final List<Runnable> atEnd = new ArrayList<>(0); // under the lock
 
     Handle(String what, long pointer, LongConsumer free) {
         this.what = what;
@@ -107,7 +110,36 @@ class Handle {
         if (stopped != 0) {
             free.accept(stopped); // without the lock: a watch waits here for its callback
             siblings.remove(this);
+            end().forEach(Callbacks::run);
+        }
+    }
+
+    private List<Runnable> end() {
+        lock.lock();
+        try {
             freed.countDown();
+            List<Runnable> functions = new ArrayList<>(atEnd);
+            atEnd.clear();
+            return functions;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Runs a function of the app once when it is closed; at once when it is closed already. */
+    final void whenClosed(Runnable function) {
+        lock.lock();
+        boolean isClosed;
+        try {
+            isClosed = freed.getCount() == 0;
+            if (!isClosed) {
+                atEnd.add(function);
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (isClosed) {
+            Callbacks.run(function);
         }
     }
 

@@ -15,6 +15,19 @@ public final class Watch extends Owner {
         this.function = function;
     }
 
+    /**
+     * Runs a function once when the watch is closed, by {@link #close} or with its database; at
+     * once when it is closed already.
+     *
+     * @param function runs on the thread that closes; what it throws is logged
+     */
+    public void onClose(Runnable function) {
+        if (function == null) {
+            throw new KedgeException.InvalidArgument("function-missing", "there is no function");
+        }
+        handle.whenClosed(function);
+    }
+
     @Override
     public void close() {
         super.close();

@@ -28,13 +28,9 @@ private const val REJECTIONS_MAX = 10_000
 
 /** A flow of what a watch tells: the watch begins and ends with the collector. */
 private fun <T> KedgeDatabase.told(start: ProducerScope<T>.() -> Watch): Flow<T> = callbackFlow {
-    val forget = whenClosed { close() } // before the watch begins, which may be closed at once
-    try {
-        val watch = start()
-        awaitClose { watch.close() }
-    } finally {
-        forget()
-    }
+    val watch = start()
+    watch.onClose { close() } // with the database, also when Java closes that
+    awaitClose { watch.close() }
 }
 
 /** Commits that wait for a slow collector. Too many become one empty list. */

@@ -14,7 +14,6 @@ import io.kedge.Stats
 import io.kedge.SyncStatus
 import io.kedge.UndoResult
 import io.kedge.UndoState
-import java.util.concurrent.ConcurrentHashMap
 import kotlin.coroutines.ContinuationInterceptor
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
@@ -92,22 +91,12 @@ public class KedgeDatabase(
 ) : AutoCloseable {
     // It is never cancelled: who calls a closed database gets its failure, and is not cancelled.
     private val scope = CoroutineScope(SupervisorJob() + dispatcher)
-    private val atClose = ConcurrentHashMap.newKeySet<() -> Unit>()
 
     /**
      * Closes the database on the calling thread, and waits as [Database.close] does: not on that of
      * a user interface, nor in a function that Kedge calls. Its flows end.
      */
-    override fun close() {
-        java.close()
-        atClose.forEach { it() }
-    }
-
-    /** Calls [end] when the database is closed, until the function is called that this returns. */
-    internal fun whenClosed(end: () -> Unit): () -> Unit {
-        atClose.add(end)
-        return { atClose.remove(end) }
-    }
+    override fun close(): Unit = java.close()
 
     /**
      * Calls functions of the Java API on the dispatcher. All of them run on one thread: that of the
