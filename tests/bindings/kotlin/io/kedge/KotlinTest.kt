@@ -26,6 +26,7 @@ import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.cancel
 import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.flow.take
 import kotlinx.coroutines.flow.toList
@@ -197,6 +198,23 @@ class KotlinTest {
             runBlocking { db.results("SELECT NULL").collect { } }
         }
         assertEquals("watch-key-null", failure.code())
+        assertEquals(0, db.java.openCount())
+    }
+
+    @Test
+    fun `entries tell each change of the collection with this name alone`() = with { db ->
+        val seen = Channel<List<Entry<Note>>>(Channel.UNLIMITED)
+        val job = launch(Dispatchers.Default) { db.entries<Note>("Notes").collect(seen::send) }
+        db.put("notes", "1", Note("of another collection"))
+        assertEquals(emptyList<Entry<Note>>(), seen.receive())
+        db.put("Notes", "2", Note("b"))
+        assertEquals(listOf(Entry("2", Note("b"))), seen.receive())
+        db.put("notes", "2", Note("of another collection"))
+        db.put("Notes", "1", Note("a"))
+        assertEquals(listOf(Entry("1", Note("a")), Entry("2", Note("b"))), seen.receive())
+        db.delete("Notes", "2")
+        assertEquals(listOf(Entry("1", Note("a"))), seen.receive())
+        job.cancelAndJoin()
         assertEquals(0, db.java.openCount())
     }
 

@@ -3,6 +3,7 @@
 package io.kedge.kotlin
 
 import io.kedge.Change
+import io.kedge.KedgeException
 import io.kedge.Mutation
 import io.kedge.ResultChanges
 import io.kedge.Row
@@ -17,8 +18,10 @@ import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.buffer
 import kotlinx.coroutines.flow.callbackFlow
 import kotlinx.coroutines.flow.conflate
+import kotlinx.coroutines.flow.distinctUntilChanged
 import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.flow.map
+import kotlinx.coroutines.flow.transform
 
 /** As many commits as Kedge keeps for a callback that is slow. */
 private const val COMMITS_MAX = 64
@@ -90,10 +93,31 @@ public fun KedgeDatabase.results(sql: String, vararg parameters: Any?): Flow<Lis
         }
     }.conflate()
 
-/** A collection as typed items, by id, and again whenever it has changed. */
+/**
+ * A collection as typed items, by id, and again whenever it has changed; of several changes that
+ * wait only the last.
+ */
 public inline fun <reified T> KedgeDatabase.entries(collection: String): Flow<List<Entry<T>>> =
-    results("SELECT id, value FROM \"$collection\" ORDER BY id").map { rows ->
-        rows.map { Entry(it.text(0), kedgeJson.decodeFromString<T>(it.text(1))) }
+    entriesJson(collection).map { items ->
+        items.map { Entry(it.id, kedgeJson.decodeFromString<T>(it.value)) }
+    }
+
+/** No query: SQL does not tell the names of collections apart that differ in case alone. */
+@PublishedApi
+internal fun KedgeDatabase.entriesJson(collection: String): Flow<List<Entry<String>>> {
+    val news = told<Unit> {
+        java.watch(collection) { trySend(Unit) }.also { trySend(Unit) }
+    }
+    return news.conflate().transform { itemsOrNull(collection)?.let { emit(it) } }
+        .distinctUntilChanged()
+}
+
+/** Null: the database was closed meanwhile, which ends the flow. */
+private suspend fun KedgeDatabase.itemsOrNull(collection: String): List<Entry<String>>? =
+    try {
+        useScanJson(collection) { it.toList() }
+    } catch (closed: KedgeException.Closed) {
+        null
     }
 
 /** Each edit of the inbox, and each that comes; of those that wait, the last 10,000. */
