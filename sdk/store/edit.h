@@ -69,8 +69,9 @@ kedge_status kedge_undo_read_shown(kedge_store *store, kedge_bytes collection, k
                                    kedge_buffer *shown, kedge_error *error);
 
 /* ---- undo_rebase.c ---- */
-/* After a pull, whose cache is committed: what a pending edit lies over may be another value
- * now, which is the one that an undo of it must bring back. `patch` NULL: under any key. */
+/* After a pull, here or of another process, whose cache is committed: what a pending edit lies over
+ * may be another value now, which is the one that an undo of it must bring back. `patch` NULL:
+ * under any key. */
 void kedge_undo_rebase(kedge_store *store, const kedge_wire_patch *patch,
                        const kedge_cache_meta *cache);
 /* The same for one group, with what the pulls of other processes brought. */

@@ -1,4 +1,5 @@
 /* A turn that tells the observer what other processes have committed. */
+#include "sdk/store/edit.h"
 #include "sdk/store/prediction.h"
 
 static kedge_status follow_work(kedge_store *store, void *context, kedge_error *error)
@@ -12,6 +13,7 @@ static kedge_status follow_work(kedge_store *store, void *context, kedge_error *
     /* A cache that could not be written: what its process committed stands in the outbox alone. */
     if (status == KEDGE_OK && !kedge_prediction_fits(&outbox, &cache))
         kedge_change_log_tell_all(store);
+    if (status == KEDGE_OK) kedge_undo_rebase(store, NULL, &cache); /* they may have pulled */
     return status;
 }
 

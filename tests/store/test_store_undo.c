@@ -347,6 +347,47 @@ static void test_an_undo_brings_back_what_others_wrote_between_two_edits_of_the_
     fixture_end(&f);
 }
 
+static bool has_company(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static void drop_changes(void *context, const kedge_change_set *changes)
+{
+    (void)context;
+    (void)changes;
+}
+
+static void test_an_undo_brings_back_what_others_wrote_when_another_process_pulls(void **state)
+{
+    (void)state;
+    fixture f;
+    kedge_store *mine, *other = NULL;
+    fixture_begin(&f);
+    f.options.observer = (kedge_store_observer){.company = has_company, .changed = drop_changes};
+    fixture_open(&f);
+    fixture_mutate(&f, "set", "{\"id\":\"1\",\"value\":\"A\"}");
+    fixture_sync(&f);
+    begin_group(&f, "");
+    fixture_mutate(&f, "set", "{\"id\":\"1\",\"value\":\"B\"}");
+    end_group(&f);
+    mine = f.store;
+    assert_int_equal(fixture_try_open(&f, f.path, &other), KEDGE_OK);
+    f.store = other;
+    naive_server_edit(f.server, "set", "{\"id\":\"1\",\"value\":\"theirs\"}");
+    fixture_pull(&f);
+    assert_int_equal(kedge_store_follow(mine, &f.error), KEDGE_OK);
+    fixture_sync(&f);
+    assert_int_equal(kedge_store_follow(mine, &f.error), KEDGE_OK);
+    f.store = mine;
+    fixture_expect(&f, "1", "\"B\"");
+    takes_back(&f, false);
+    fixture_expect(&f, "1", "\"theirs\"");
+    kedge_store_close(other);
+    fixture_end(&f);
+}
+
 #define WORDS 12
 
 static void print_words(char words[WORDS][16], char *out, size_t size)
@@ -523,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_undo_and_redo_are_exact_when_nobody_else_edits),
         cmocka_unit_test(test_an_undo_leaves_what_others_wrote_also_under_pending_edits),
         cmocka_unit_test(test_an_undo_brings_back_what_others_wrote_between_two_edits_of_the_group),
+        cmocka_unit_test(test_an_undo_brings_back_what_others_wrote_when_another_process_pulls),
         cmocka_unit_test(test_an_undo_of_a_text_leaves_the_words_of_others),
         cmocka_unit_test(test_an_undo_of_an_increment_subtracts_from_what_is_there),
         cmocka_unit_test(test_an_undo_of_the_first_increment_leaves_those_of_others),
