@@ -89,6 +89,12 @@ void kedge_cleanse(void *data, size_t size)
     OPENSSL_cleanse(data, size);
 }
 
+void kedge_buffer_wipe(kedge_buffer *buffer)
+{
+    if (buffer->data != NULL) kedge_cleanse(buffer->data, buffer->capacity);
+    kedge_buffer_free(buffer);
+}
+
 void kedge_md5_hex(kedge_bytes bytes, char hex[KEDGE_MD5_HEX])
 {
     MD5_CTX context;

@@ -25,6 +25,9 @@ void kedge_sha256_hex(kedge_bytes bytes, char hex[KEDGE_SHA256_HEX]);
 void kedge_hmac_sha256(kedge_bytes key, kedge_bytes bytes, uint8_t mac[KEDGE_SHA256_SIZE]);
 /* Overwrites what held a secret, in a way that the compiler does not leave out. */
 void kedge_cleanse(void *data, size_t size);
+/* The same to what the buffer holds, which is then freed. What it held before it grew is not
+ * reached. */
+void kedge_buffer_wipe(kedge_buffer *buffer);
 /* For services that name contents by it; it protects nothing. */
 void kedge_md5_hex(kedge_bytes bytes, char hex[KEDGE_MD5_HEX]);
 /* Lower-case; `hex` holds 2 * size + 1 bytes. */

@@ -2,6 +2,7 @@
 #include "http/call.h"
 
 #include "common/error.h"
+#include "common/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static kedge_status add_header(kedge_http_call *call, const char *name, const ch
     }
     kedge_buffer_append_format(&line, "%s: %s", name, value);
     if (!line.no_memory) longer = curl_slist_append(call->headers, line.data);
-    kedge_buffer_free(&line);
+    kedge_buffer_wipe(&line);
     if (longer == NULL) return kedge_fail_no_memory(error);
     call->headers = longer;
     return KEDGE_OK;
@@ -232,6 +233,8 @@ kedge_status kedge_http_call_new(kedge_http *http, const kedge_http_request *req
 void kedge_http_call_free(kedge_http_call *call)
 {
     curl_easy_cleanup(call->easy);
+    for (struct curl_slist *at = call->headers; at != NULL; at = at->next)
+        kedge_cleanse(at->data, strlen(at->data));
     curl_slist_free_all(call->headers);
     kedge_buffer_free(&call->request_body);
     kedge_buffer_free(&call->response_headers);

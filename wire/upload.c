@@ -116,8 +116,7 @@ kedge_status kedge_wire_upload_response_read(const kedge_allocator *allocator, k
 
 void kedge_wire_upload_response_free(kedge_wire_upload_response *response)
 {
-    if (response->text.data != NULL) kedge_cleanse(response->text.data, response->text.capacity);
-    kedge_buffer_free(&response->text);
+    kedge_buffer_wipe(&response->text);
 }
 
 /* ---- the push that names it ---- */

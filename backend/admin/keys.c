@@ -116,9 +116,8 @@ int kedge_admin_make_keys(const kedge_admin *admin)
         status = replace(shown, mode, &set, &error);
         if (status != KEDGE_OK) unlink(secret);
     }
-    if (key.data != NULL) kedge_cleanse(key.data, key.size);
     kedge_buffer_free(&others);
-    kedge_buffer_free(&key);
+    kedge_buffer_wipe(&key);
     kedge_buffer_free(&set);
     return status == KEDGE_OK ? tell(admin, kid) : kedge_admin_complain(&error);
 }
@@ -175,8 +174,7 @@ int kedge_admin_token(const kedge_admin *admin)
         status = kedge_auth_issue(admin->environment, key.data, &claims, &token, &error);
     }
     int code = status == KEDGE_OK ? kedge_admin_print(&token) : kedge_admin_complain(&error);
-    if (key.data != NULL) kedge_cleanse(key.data, key.size);
-    kedge_buffer_free(&key);
+    kedge_buffer_wipe(&key);
     kedge_buffer_free(&token);
     return code;
 }

@@ -1,6 +1,7 @@
 /* Sending a request to the project: its URL, the token, and the headers that every request has. */
 #include "sdk/net/net_private.h"
 
+#include "common/hash.h"
 #include "sdk/net/coding.h"
 #include "wire/address.h"
 
@@ -58,7 +59,7 @@ kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const c
         status = kedge_http_send(net->http, request, call, error);
     }
     kedge_buffer_free(&url);
-    kedge_buffer_free(&bearer);
+    kedge_buffer_wipe(&bearer);
     kedge_buffer_free(&compressed);
     return status;
 }
