@@ -15,7 +15,10 @@ static bool is_function_url(kedge_bytes context)
            strstr(domain, ".lambda-url.") != NULL;
 }
 
-/* How much of the path is the stage. */
+#define API_ROOT "/v1/" /* of every path of the API */
+
+/* How much of the path is the stage. A domain of the user's own leaves it out; what is behind it is
+ * then no path of the API, also when the stage has the name of the root. */
 static size_t stage_size(kedge_bytes context, kedge_bytes path)
 {
     char stage[STAGE_SIZE] = "/";
@@ -24,7 +27,8 @@ static size_t stage_size(kedge_bytes context, kedge_bytes path)
         return 0;
     }
     size_t size = strlen(stage);
-    bool leads = path.size > size && memcmp(path.data, stage, size) == 0 && path.data[size] == '/';
+    bool leads = path.size >= size + strlen(API_ROOT) && memcmp(path.data, stage, size) == 0 &&
+                 memcmp(path.data + size, API_ROOT, strlen(API_ROOT)) == 0;
     return leads ? size : 0;
 }
 

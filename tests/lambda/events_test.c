@@ -117,6 +117,9 @@ static void a_path_is_encoded_again_where_the_service_decoded_it(void **state)
     check_path(api, "prod", "/prod", "/prod");
     check_path(api, "", "/v1", "/v1");
     check_path(api, "v1", "/v1/v1/limits", "/v1/limits");
+    check_path("api.example.com", "v1", "/v1/limits", "/v1/limits");
+    check_path("api.example.com", "v1", "/v1/orgs/v1/projects", "/v1/orgs/v1/projects");
+    check_path("api.example.com", "prod", "/v1/limits", "/v1/limits");
 }
 
 static void an_event_without_a_path_has_none(void **state)
