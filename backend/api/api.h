@@ -21,7 +21,10 @@ typedef struct kedge_api_request {
     kedge_bytes body; /* content encoding removed; at most KEDGE_LIMIT_PUSH_BYTES, or its prefix */
     bool body_truncated; /* the body was longer than that */
     bool accepts_gzip;
-    bool takes_parts;  /* the response may have a rest */
+    bool takes_parts; /* the response may have a rest */
+    /* The request was admitted before, and its response was `unfinished`. What it may do is not
+     * asked again: a refusal would say that nothing of it was done. */
+    bool goes_on;
     kedge_bytes range; /* the Range header, or empty */
     const kedge_identity *identity;
     /* Whether there is room for a response of `size` bytes: asked while one is made whole that may

@@ -121,14 +121,14 @@ static bool any_begins(const kedge_push *push)
 
 /* Whether the user may begin with the clients that are new in the push; otherwise the call is
  * refused. This is checked before anything is written, even before the clients of its origins are
- * retired. */
+ * retired; so a push that goes on in another turn has paid for its clients. */
 static bool admit_clients(kedge_api_call *call, const kedge_push *push)
 {
     kedge_new_clients *limit = &call->project.backend->new_clients;
     const kedge_version *head = NULL;
     size_t count = 0;
     int64_t wait_ms = 0;
-    if (limit->per_minute == 0 || !any_begins(push)) return true;
+    if (limit->per_minute == 0 || call->request->goes_on || !any_begins(push)) return true;
     kedge_status status =
         kedge_version_load_detail(&call->project, 0, KEDGE_VERSION_STATE, &head, &call->error);
     if (status == KEDGE_NOT_FOUND) status = KEDGE_OK;

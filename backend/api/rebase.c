@@ -123,6 +123,13 @@ static kedge_status run(kedge_api_call *call, const rebase_request *request)
     return KEDGE_OK;
 }
 
+/* Whether a refusal came behind the retirement of clients that the target knows. */
+static bool may_have_retired(const kedge_api_call *call, const rebase_request *request)
+{
+    return strcmp(call->error.code, "job-mismatch") == 0 ||
+           (strcmp(call->error.code, "rebase-invalid") == 0 && request->rebase.resume.version != 0);
+}
+
 static void refuse_rebase(kedge_api_call *call, kedge_status status)
 {
     static const struct {
@@ -157,5 +164,7 @@ void kedge_api_rebase(kedge_api_call *call)
         return;
     }
     kedge_status status = run(call, &request);
-    if (status != KEDGE_OK) refuse_rebase(call, status);
+    if (status == KEDGE_OK) return;
+    call->response->changed = may_have_retired(call, &request);
+    refuse_rebase(call, status);
 }

@@ -264,7 +264,7 @@ static bool may_serve(kedge_api_call *call, route_kind kind)
 /* Whether another organization may store something is not told. */
 static bool may_store(kedge_api_call *call, const api_route *route)
 {
-    if (!(route->traits & STORES)) return true;
+    if (!(route->traits & STORES) || call->request->goes_on) return true;
     if (!kedge_api_is_of_organization(call)) return false;
     kedge_status status =
         kedge_usage_check_stored(&call->project, call->request->body.size, &call->error);
@@ -272,13 +272,13 @@ static bool may_store(kedge_api_call *call, const api_route *route)
     return status == KEDGE_OK;
 }
 
-/* A request that failed with a 5xx may have changed something. One to create a project that is
- * there has not. */
+/* A request that failed with a 5xx may have changed something, and another one when its handler has
+ * said so. One to create a project that is there has not. */
 static void note_change(kedge_api_call *call, const api_route *route)
 {
     int status = call->response->status;
     bool there = route->handle == kedge_api_project_create && status == 200;
-    bool may_have = !there && (status < 300 || status >= 500);
+    bool may_have = call->response->changed || (!there && (status < 300 || status >= 500));
     call->response->changed = (route->traits & ADMINISTERS) && may_have;
 }
 

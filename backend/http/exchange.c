@@ -22,6 +22,7 @@ kedge_exchange *kedge_exchange_new(kedge_exchange_context *context, const char *
     exchange->context = context;
     exchange->body = kedge_buffer_make(environment->allocator);
     exchange->response.body = kedge_buffer_make(environment->allocator);
+    exchange->before.body = kedge_buffer_make(environment->allocator);
     exchange->started_us = kedge_exchange_now_us();
     atomic_fetch_add(&context->running, 1);
     return exchange;
@@ -158,6 +159,7 @@ void kedge_exchange_free(kedge_exchange *exchange)
     kedge_exchange_forget_who(exchange);
     kedge_buffer_free(&exchange->body);
     kedge_buffer_free(&exchange->response.body);
+    kedge_buffer_free(&exchange->before.body);
     kedge_release(environment->allocator, exchange->target);
     kedge_release(environment->allocator, exchange);
     atomic_fetch_sub(&context->running, 1);

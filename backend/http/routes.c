@@ -49,6 +49,7 @@ static void run_api(kedge_exchange *exchange, kedge_backend *backend, const char
         .accepts_gzip = packed,
         .takes_parts =
             exchange->takes_parts && exchange->who && strcmp(exchange->method, "HEAD") != 0,
+        .goes_on = exchange->before.status != 0,
         .range = kedge_bytes_of(kedge_exchange_header(exchange, "Range")),
         .identity = identity,
         .has_room = exchange->who ? has_room : NULL,

@@ -71,34 +71,55 @@ static kedge_workers_answer wait_for_turn(kedge_exchange *exchange)
     return kedge_workers_submit(exchange->context->workers, &tenant, work, exchange);
 }
 
+/* The response of the turn before is the exchange's again: it says how far the request came. */
+static void take_back(kedge_exchange *exchange)
+{
+    kedge_buffer_free(&exchange->response.body);
+    exchange->response = exchange->before;
+    exchange->before =
+        (kedge_api_response){.body = kedge_buffer_make(exchange->context->environment->allocator)};
+}
+
 /* Queues the request for another turn, which goes on where this one stopped; the response of this
- * one is dropped. The body waits unpacked, and is counted with that size. When there is no room for
- * it or the queue is full, that response is kept: it says how far the request came.
+ * one is kept until then. The body waits unpacked, and is counted with that size. When there is no
+ * room for it or the queue is full, this response is the answer.
  * True: the exchange is no longer the caller's. */
 static bool go_on_later(kedge_exchange *exchange)
 {
     if (!kedge_exchange_hold(exchange, exchange->body.size)) return false;
-    kedge_api_response cut = exchange->response;
+    kedge_buffer_free(&exchange->before.body);
+    exchange->before = exchange->response;
     exchange->response =
         (kedge_api_response){.body = kedge_buffer_make(exchange->context->environment->allocator)};
-    if (wait_for_turn(exchange) == KEDGE_WORKERS_TAKEN) {
-        kedge_buffer_free(&cut.body);
-        return true;
-    }
-    kedge_buffer_free(&exchange->response.body);
-    exchange->response = cut;
+    if (wait_for_turn(exchange) == KEDGE_WORKERS_TAKEN) return true;
+    take_back(exchange);
     return false;
+}
+
+/* What a turn before has done is told of the whole request: a change, and what it has cost. */
+static void add_before(kedge_exchange *exchange)
+{
+    const kedge_api_response *before = &exchange->before;
+    kedge_api_response *response = &exchange->response;
+    if (before->status == 0) return;
+    response->cost = kedge_cost_plus(&response->cost, &before->cost);
+    if (!before->changed) return;
+    response->changed = true;
+    memcpy(response->other, before->other, sizeof response->other);
 }
 
 /* True: the exchange waits for its next turn, and is no longer the caller's. */
 static bool run(kedge_exchange *exchange)
 {
     kedge_error error = {0};
-    if (kedge_deadline_check(&error) != KEDGE_OK) {
+    if (kedge_deadline_check(&error) == KEDGE_OK) {
+        kedge_exchange_run(exchange);
+        add_before(exchange);
+    } else if (exchange->before.status != 0) {
+        take_back(exchange);
+    } else {
         kedge_exchange_problem(exchange, 503, error.code, error.message);
-        return false;
     }
-    kedge_exchange_run(exchange);
     return exchange->response.unfinished && kedge_deadline_ask() != KEDGE_DEADLINE_STOP &&
            go_on_later(exchange);
 }

@@ -2,6 +2,7 @@
 #include "tests/backend/api_world.h"
 
 #include "backend/base/new_clients.h"
+#include "tests/backend/told_deadline.h"
 
 #include <string.h>
 
@@ -134,6 +135,35 @@ static void test_a_push_of_more_clients_than_the_limit_is_taken_by_a_full_bucket
     (void)state;
 }
 
+/* Otherwise a push whose first mutations are decided would be told that nothing was applied. */
+static void test_a_push_that_takes_several_turns_pays_for_its_clients_once(void **state)
+{
+    api_world *world = limited(api_world_new(), 5);
+    const char *five = api_format("%s,%s,%s,%s,%s", mutation("c1", 1), mutation("c2", 1),
+                                  mutation("c3", 1), mutation("c4", 1), mutation("c5", 1));
+    told_deadline told;
+    told_begin(&told, 1000, 2000);
+    told.awaited = true;
+    for (int turn = 1; turn < 5; turn++) {
+        push_as(world, &ann, five);
+        assert_response_is(world, 503, "push-unfinished");
+        assert_true(world->response.unfinished);
+        assert_int_equal(api_head(world), turn);
+        world->goes_on = true;
+    }
+    push_as(world, &ann, five);
+    kedge_deadline_set(NULL);
+    assert_response_is(world, 200, "");
+    world->goes_on = false;
+    push_new(world, "c6");
+    assert_response_is(world, 429, "too-many-clients");
+    time_ms += 12001; /* brings one */
+    push_new(world, "c6");
+    assert_response_is(world, 200, "");
+    api_world_free(world);
+    (void)state;
+}
+
 static void test_what_is_refused_is_not_queued_either(void **state)
 {
     api_world *world = limited(api_world_new_queued(), 1);
@@ -239,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_a_refused_push_leaves_nothing),
         cmocka_unit_test(test_each_user_has_a_bucket_of_its_own),
         cmocka_unit_test(test_a_push_of_more_clients_than_the_limit_is_taken_by_a_full_bucket),
+        cmocka_unit_test(test_a_push_that_takes_several_turns_pays_for_its_clients_once),
         cmocka_unit_test(test_what_is_refused_is_not_queued_either),
         cmocka_unit_test(test_a_project_that_its_first_push_creates_counts_its_clients),
         cmocka_unit_test(test_without_a_limit_nobody_waits),

@@ -209,6 +209,13 @@ static void test_each_request_that_stores_is_refused_beyond_the_bound(void **sta
                 kedge_bytes_of(asked[i].body));
         assert_response_is(world, 429, "budget-exceeded");
     }
+    /* One that was admitted goes on in its next turn. */
+    world->goes_on = true;
+    push_large(world, 2, 8);
+    assert_response_is(world, 200, "");
+    world->goes_on = false;
+    push_large(world, 3, 8);
+    assert_response_is(world, 429, "budget-exceeded");
     /* It stores nothing, since the project is there. */
     assert_int_equal(create(world, "notes", ""), 200);
     /* Another organization has its own, and foreign and absent projects look alike. */

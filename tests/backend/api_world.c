@@ -194,6 +194,13 @@ static void check_response_to(api_world *world)
     assert_int_equal(response->retry_after_s > 0, waits);
 }
 
+static bool has_room(void *context, size_t size)
+{
+    api_world *world = context;
+    if (size > world->asked) world->asked = size;
+    return world->room == 0 || size <= world->room;
+}
+
 int api_ask(api_world *world, const kedge_identity *who, const char *method, const char *path,
             kedge_bytes body)
 {
@@ -204,12 +211,16 @@ int api_ask(api_world *world, const kedge_identity *who, const char *method, con
                                  .query = kedge_bytes_of(question == NULL ? "" : question + 1),
                                  .body = body,
                                  .body_truncated = world->truncated,
+                                 .goes_on = world->goes_on,
+                                 .has_room = has_room,
+                                 .room_context = world,
                                  .accepts_gzip = world->accepts_gzip,
                                  .range = kedge_bytes_of(world->range == NULL ? "" : world->range),
                                  .identity = who};
     cJSON_Delete(world->json);
     world->json = NULL;
     kedge_buffer_free(&world->response.body);
+    world->asked = 0;
     kedge_backend_handle(world->backend, &request, &world->response);
     check_response_to(world);
     return world->response.status;

@@ -30,6 +30,9 @@ typedef struct api_world {
     /* Sent with the next requests. */
     bool accepts_gzip;
     bool truncated;
+    bool goes_on; /* in another turn */
+    size_t room;  /* that a response may have; 0: all */
+    size_t asked; /* the largest response for which room was asked */
     const char *range;
     /* Of a world in queued mode: what was enqueued, and what the queue answers. */
     size_t enqueued;

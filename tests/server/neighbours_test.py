@@ -87,6 +87,23 @@ class Neighbours(unittest.TestCase):
             self.assertEqual(self.server.request("GET", GOOD)[0], 200)
         self.assertEqual(select.select(long, [], [], 0)[0], [], "the long pushes had ended")
 
+    def test_a_push_of_new_clients_pays_for_them_and_is_told_what_it_cost_once(self):
+        clients, each = 12, 15
+        self.start("--workers", "1", "--cost-header", "--request-timeout", "3600", "--new-clients-per-minute", str(clients + 1))
+        self.make_large(EVIL + "a")
+        self.make_large(GOOD)
+        body = {**patches("c0", 0), "mutations": [{**mutation, "clientID": f"c{i}"} for i in range(clients)
+                                                  for mutation in patches("c0", each)["mutations"]]}
+        other = self.send(GOOD, patches("other")) # waits whenever the first one works
+        several = self.send(EVIL + "a", body)
+        answer = read_until(several, b"{}")
+        self.assertEqual(select.select([other], [], [], 0)[0], [], "nobody waited")
+        self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
+        versions = self.server.request("GET", EVIL + "a")[2]["version"] - 1
+        self.assertGreater(versions, 1, "one turn was enough")
+        cost = json.loads(next(line for line in answer.split(b"\r\n") if line.lower().startswith(b"kedge-cost:")).split(b":", 1)[1])
+        self.assertGreaterEqual(cost["write_units"], versions)
+
     def test_long_pushes_that_wait_for_another_turn_hold_their_bodies_unpacked(self):
         """Small on the wire, and 15 MiB each while they wait: two of them are what the organization may hold."""
         self.start("--workers", "1", "--request-timeout", "3600", "--budget", f"organization_held_bytes={40 * MIB}")
