@@ -6,6 +6,7 @@
 #define VERSIONS_BYTES    4194304 /* a list of versions ends after the one that exceeds this */
 #define VERSIONS_PER_STEP 8
 #define ITEMS_DEFAULT     100
+#define ROOM_BYTES        65536 /* written between two questions whether there is room */
 
 /* ---- one version ---- */
 
@@ -92,9 +93,10 @@ static kedge_status write_list(kedge_api_call *call, kedge_json_writer *writer, 
         limit = count == 0 ? 0 : limit - (int64_t)count;
         for (size_t at = 0; at < count; at++) {
             bool full = writer->buffer->size >= VERSIONS_BYTES || versions[at]->number < oldest;
-            if (!full) {
+            if (!full && status == KEDGE_OK) {
                 write_summary(writer, versions[at]);
                 *last = versions[at]->number;
+                status = kedge_api_check_room(call);
             } else {
                 limit = 0;
             }
@@ -179,12 +181,14 @@ static kedge_status write_item(kedge_json_writer *writer, kedge_state *state, co
     return status;
 }
 
-/* Returns KEDGE_LIMIT_EXCEEDED when the response is too large. */
+/* Also of items without values: a version has as many as its collections may hold. Returns
+ * KEDGE_LIMIT_EXCEEDED when the response is too large. */
 static kedge_status write_items(kedge_api_call *call, kedge_json_writer *writer, kedge_state *state,
                                 item_list *list)
 {
     kedge_error *error = &call->error;
-    kedge_status status = KEDGE_OK;
+    kedge_status status = kedge_api_check_room(call);
+    size_t asked = writer->buffer->size;
     kedge_json_begin_array(writer);
     for (int64_t count = 0; status == KEDGE_OK; count++) {
         kedge_entry entry;
@@ -201,7 +205,10 @@ static kedge_status write_items(kedge_api_call *call, kedge_json_writer *writer,
         if (status == KEDGE_OK && writer->buffer->size > KEDGE_API_ANSWER_BYTES_MAX) {
             status = KEDGE_LIMIT_EXCEEDED;
         }
-        if (status == KEDGE_OK && list->values) status = kedge_api_check_room(call);
+        if (status == KEDGE_OK && writer->buffer->size - asked >= ROOM_BYTES) {
+            asked = writer->buffer->size;
+            status = kedge_api_check_room(call);
+        }
     }
     kedge_json_end_array(writer);
     return status == KEDGE_DONE ? KEDGE_OK : status;
@@ -250,9 +257,10 @@ static kedge_status write_version(kedge_api_call *call, kedge_state *state,
         status = write_items(call, &writer, state, &list);
     }
     kedge_json_end_object(&writer);
+    if (status != KEDGE_OK) return status;
     write_tail(&writer, version);
     kedge_json_end_object(&writer);
-    return status;
+    return kedge_api_check_room(call);
 }
 
 void kedge_api_version(kedge_api_call *call)

@@ -1,4 +1,5 @@
-/* Pulls whose response is made in parts: together they are the whole response, of one version. */
+/* Pulls whose response is made in parts: together they are the whole response, of one version. And
+ * responses that are made whole, which end where there is no room for them. */
 #include "tests/backend/api_world.h"
 
 #include "backend/front/body.h"
@@ -235,6 +236,55 @@ static void test_a_version_that_is_removed_meanwhile_ends_the_response(void **st
     end(world, &response, &all);
 }
 
+/* ---- responses that are made whole ---- */
+
+static void put_many(api_world *world, int count)
+{
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_text(&body, "{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[");
+    for (int item = 1; item <= count; item++)
+        kedge_buffer_append_format(
+            &body,
+            "%s{\"clientID\":\"c2\",\"id\":%d,\"name\":\"kedge.put\",\"args\":{\"collection\":"
+            "\"small\",\"id\":\"%05d\",\"value\":1},\"timestamp\":1}",
+            item == 1 ? "" : ",", item, item);
+    kedge_buffer_append_text(&body, "]}");
+    assert_int_equal(api_ask(world, &ann, "POST", "/v1/orgs/acme/projects/notes/push",
+                             kedge_buffer_bytes(&body)),
+                     200);
+    kedge_buffer_free(&body);
+}
+
+static void test_a_response_that_is_made_whole_ends_where_there_is_no_room(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        size_t step; /* written at most between two questions */
+    } rows[] = {{"versions/latest", 70000},
+                {"versions/latest?items=0", 70000},
+                {"versions/latest/collections/small?limit=1000", 70000},
+                {"versions/41", 140000 + 2 * VALUE_BYTES},
+                {"versions", 2 * VALUE_BYTES}};
+    const size_t room = 60000;
+    api_world *world = make_world();
+    put_many(world, 3000);
+    put(world, 1, value(1));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        api_get(world, rows[i].path);
+        assert_response_is(world, 200, "");
+        size_t whole = world->response.body.size;
+        assert_true(whole > room);
+        world->room = room;
+        api_get(world, rows[i].path);
+        world->room = 0;
+        assert_response_is(world, 503, "unavailable");
+        assert_string_equal(world->response.cause.code, "no-room");
+        assert_in_range(world->asked, room + 1, room + rows[i].step);
+    }
+    api_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_a_packed_response_that_is_given_up_holds_nothing),
         cmocka_unit_test(test_lost_items_of_later_parts_are_left_out_and_told_at_the_end),
         cmocka_unit_test(test_a_version_that_is_removed_meanwhile_ends_the_response),
+        cmocka_unit_test(test_a_response_that_is_made_whole_ends_where_there_is_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
