@@ -3,6 +3,7 @@
 
 #include "backend/ports/cost.h"
 #include "common/utf8.h"
+#include "wire/address.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,11 +31,13 @@ void kedge_response_cors(const kedge_cors_origins *origins, const char *origin, 
     add(context, "Vary", "Origin, Accept-Encoding");
     if (!origin || !kedge_cors_origins_allow(origins, origin)) return;
     add(context, "Access-Control-Allow-Origin", origin);
-    add(context, "Access-Control-Expose-Headers", "Retry-After, Content-Range, Kedge-Cost");
+    add(context, "Access-Control-Expose-Headers",
+        "Retry-After, Content-Range, Kedge-Cost, X-Request-Id");
     if (strcmp(method, "OPTIONS") != 0) return;
     add(context, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE, OPTIONS");
     add(context, "Access-Control-Allow-Headers",
-        "Authorization, Content-Type, Content-Encoding, Range, X-Replicache-RequestID");
+        "Authorization, Content-Type, Content-Encoding, Range, "
+        "X-Replicache-RequestID, " KEDGE_WIRE_USER_HEADER);
     add(context, "Access-Control-Max-Age", "86400");
 }
 

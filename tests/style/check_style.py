@@ -50,7 +50,7 @@ ARROWS = {
     "backend/stores": ["common", "backend/ports", "backend/embedded", "backend/aws"],
     "backend/jobs": ["common", "mutate", "backend/ports", *VERSIONED, "backend/log", "backend/resource"],
     "backend/auth": ["common", "backend/base"],
-    "backend/front": ["common", "mutate", "backend/ports", "backend/base", "backend/log", "backend/effects", "backend/api",
+    "backend/front": ["common", "wire", "mutate", "backend/ports", "backend/base", "backend/log", "backend/effects", "backend/api",
                       "backend/queued"],
     "backend/http": ["common", "wire", "http", "mutate", "backend/ports", "backend/base", "backend/log", "backend/effects",
                      "backend/api", "backend/queued", "backend/embedded", "backend/auth", "backend/front",
