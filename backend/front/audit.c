@@ -21,6 +21,7 @@ struct kedge_audit {
     char *path;
     int file;
     pthread_mutex_t mutex; /* over all that follows, and `file` */
+    bool torn;             /* the last line was written in part */
     kedge_allowance allowed[STATUSES];
     uint64_t lines;
     uint64_t omitted;
@@ -135,11 +136,23 @@ static void write_entry(kedge_json_writer *json, const kedge_audit_entry *entry)
     write_text(json, "detail", kedge_bytes_of(entry->detail));
 }
 
+/* With the mutex. A full disk may take a part of a line: the next one begins behind its end. */
+static bool put_line(kedge_audit *audit, kedge_bytes text)
+{
+    ssize_t written;
+    do {
+        written = write(audit->file, text.data, text.size);
+    } while (written < 0 && errno == EINTR);
+    if (written > 0) audit->torn = (size_t)written < text.size;
+    return written == (ssize_t)text.size;
+}
+
 /* With the mutex. `omitted`: refusals of the status that have no line. */
 static bool write_line(kedge_audit *audit, const kedge_audit_entry *entry, uint64_t omitted)
 {
     const kedge_environment *environment = audit->environment;
     kedge_buffer text = kedge_buffer_make(environment->allocator);
+    if (audit->torn) kedge_buffer_append_byte(&text, '\n');
     kedge_json_writer json = kedge_json_write(&text);
     kedge_json_begin_object(&json);
     write_number(&json, "time", environment->now_ms(environment->context));
@@ -147,14 +160,9 @@ static bool write_line(kedge_audit *audit, const kedge_audit_entry *entry, uint6
     if (omitted > 0) write_number(&json, "omitted", (int64_t)omitted);
     kedge_json_end_object(&json);
     kedge_buffer_append_byte(&text, '\n');
-    ssize_t written = -1;
-    if (kedge_buffer_status(&text, NULL) == KEDGE_OK) {
-        do {
-            written = write(audit->file, text.data, text.size);
-        } while (written < 0 && errno == EINTR);
-    }
+    bool whole =
+        kedge_buffer_status(&text, NULL) == KEDGE_OK && put_line(audit, kedge_buffer_bytes(&text));
     audit->lines++;
-    bool whole = written == (ssize_t)text.size;
     if (!whole) audit->failures++;
     kedge_buffer_free(&text);
     return whole;

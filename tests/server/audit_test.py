@@ -6,6 +6,8 @@ import http.client
 import json
 import os
 import pathlib
+import resource
+import select
 import signal
 import stat
 import subprocess
@@ -30,9 +32,9 @@ class Audit(unittest.TestCase):
         self.file = self.root / "audit"
         make_keys(self.root)
 
-    def start(self, *options):
+    def start(self, *options, prepare=None):
         self.server = Server(self.root / "data", "--jwks", str(self.root / "keys.json"), "--issuer", "i", "--audience",
-                             "kedge", "--audit", str(self.file), *options)
+                             "kedge", "--audit", str(self.file), *options, prepare=prepare)
         self.addCleanup(lambda: self.assertEqual(self.server.stop(), 0, self.server.logged()))
 
     def token(self, **claims):
@@ -126,6 +128,39 @@ class Audit(unittest.TestCase):
         self.assertEqual(len(self.lines(what="changed")), len(asked))
         self.refused(403, "not-allowed", user="bob", path="/v1/orgs/acme/settings")
 
+    def test_a_rebase_that_is_refused_when_a_part_is_done_has_its_line(self):
+        """One worker, which others wait for: the rebase takes several turns, and its last one finds nothing to go on with."""
+        self.start("--workers", "1", "--request-timeout", "3600")
+        admin, source, target = self.token(role="admin"), "/v1/orgs/acme/projects/q", BASE
+        self.assertEqual(self.server.request("PUT", source, headers=admin)[0], 201)
+
+        def push(project, client, mutations):
+            self.assertEqual(self.server.request("POST", project + "/push", push_body(client, mutations), admin)[0], 200)
+
+        def version(project):
+            return self.server.request("GET", project, headers=admin)[2]["version"]
+        push(source, "a", [put_item("small", 1)])
+        self.assertEqual(self.server.request("POST", source + "/fork", {"version": 1, "to": "p"}, admin)[0], 201)
+        # Only the target has the item, and reads all of it for each patch.
+        push(target, "t", [put_item("large", {f"member{i}": "x" * 1000 for i in range(6000)})])
+        test = {"op": "test", "path": "", "value": {}}
+        push(source, "b", [("kedge.patch", {"collection": "notes", "id": "large", "patch": [test]})] * 250)
+        last = version(source)
+        push(source, "c", [put_item("small", 2)])
+        rebase = json.dumps({"from_project": "q", "from_version": 2, "to_version": last, "job": "j"}).encode()
+        with self.server.connect((f"POST {target}/rebase HTTP/1.1\r\nHost: a\r\nAuthorization: {admin['Authorization']}\r\n"
+                                  f"Content-Length: {len(rebase)}\r\n\r\n").encode() + rebase) as raw:
+            wait_for(lambda: version(target) > 2)
+            done = self.admin("--project", "q", "retention", "--keep-versions", "1", "--remove")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            while not select.select([raw], [], [], 0)[0]:
+                version(target)
+            answer = read_until(raw, b"}")
+        self.assertTrue(answer.startswith(b"HTTP/1.1 404"), answer)
+        self.assertIn(b"version-not-retained", answer)
+        [line] = self.lines(what="changed", path=target + "/rebase")
+        self.assertEqual((line["status"], line["code"], line["detail"]), (404, "version-not-retained", "q"))
+
     def test_a_flood_of_refusals_is_counted_and_not_written_and_hides_no_other_kind(self):
         self.start()
         peers = [http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60) for _ in range(4)]
@@ -176,6 +211,30 @@ class Audit(unittest.TestCase):
         self.server.request("GET", BASE + "/versions")
         self.assertEqual(len(self.lines(what="refused")), 1)
         self.assertNotIn("refused", (self.root / "audit.1").read_text())
+
+    def test_a_line_behind_one_that_was_written_in_part_is_whole(self):
+        """A limit of the size of files in the place of a disk that is full."""
+        ignore = lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        self.start(prepare=ignore)
+        pid, ask = self.server.process.pid, lambda name: self.server.request("GET", f"{BASE}/versions/{name}")[0]
+        self.assertEqual(ask("first"), 401)
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        whole = self.file.stat().st_size
+        for room in (20, 10): # the second one has no room for more than the line feed of its own, and some bytes
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (whole + room, before[1]))
+            self.assertEqual(ask("torn"), 401)
+            whole = self.file.stat().st_size
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (whole, before[1]))
+        self.assertEqual(ask("none"), 401)
+        self.assertEqual(self.file.stat().st_size, whole)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+        self.assertEqual(ask("last"), 401)
+        self.server.metrics_headers = self.token(org="*", role="admin")
+        self.assertEqual(self.server.metric("kedge_audit_failures_total"), 3)
+        first, *torn, last = self.file.read_text().splitlines()[1:]
+        self.assertEqual([json.loads(line)["path"] for line in (first, last)],
+                         [BASE + "/versions/first", BASE + "/versions/last"])
+        self.assertEqual([len(line) for line in torn], [20, 9])
 
     def test_a_server_whose_audit_log_cannot_be_written_does_not_start(self):
         for wrong in (self.root / "nowhere/audit", self.root):
