@@ -42,6 +42,10 @@ struct kedge_reload {
     bool ended; /* the thread */
     file_mark keys_mark;
     file_mark revoked_mark;
+    /* The file of this mark could not be read, or is wrong. That may pass without a change of the
+     * file, as when the system had no more files to open: so it is tried again at each look. */
+    bool keys_failed;
+    bool revoked_failed;
     int64_t keys_due_ms; /* of a URL; monotonic */
     atomic_uint_fast64_t loaded[KINDS];
     atomic_uint_fast64_t failed[KINDS];
@@ -128,7 +132,7 @@ static void look_at_keys(kedge_reload *reload, bool asked)
     bool url = kedge_key_source_is_url(options->jwks);
     bool due = url ? environment->monotonic_ms(environment->context) >= reload->keys_due_ms
                    : !same(&mark, &reload->keys_mark);
-    if (!asked && !due) return;
+    if (!asked && !due && (url || !reload->keys_failed)) return;
     kedge_error error = {0};
     bool changed = false;
     reload->keys_mark = mark;
@@ -136,7 +140,9 @@ static void look_at_keys(kedge_reload *reload, bool asked)
     int64_t wait_ms = options->jwks_every_ms;
     if (status != KEDGE_OK && wait_ms > KEDGE_KEYS_RETRY_MS) wait_ms = KEDGE_KEYS_RETRY_MS;
     reload->keys_due_ms = environment->monotonic_ms(environment->context) + wait_ms;
-    note(reload, KEYS, options->jwks, asked || changed, status, &error);
+    reload->keys_failed = status != KEDGE_OK;
+    if (asked || due || status == KEDGE_OK)
+        note(reload, KEYS, options->jwks, asked || changed, status, &error);
     if (changed) options->changed(options->context);
 }
 
@@ -144,12 +150,15 @@ static void look_at_revoked(kedge_reload *reload, bool asked)
 {
     const kedge_reload_options *options = &reload->options;
     file_mark mark = mark_of(options->revoked);
-    if (!asked && same(&mark, &reload->revoked_mark)) return;
+    bool due = !same(&mark, &reload->revoked_mark);
+    if (!asked && !due && !reload->revoked_failed) return;
     kedge_error error = {0};
     bool changed = false;
     reload->revoked_mark = mark;
     kedge_status status = kedge_reload_read_revoked(options, &changed, &error);
-    note(reload, REVOKED, options->revoked, asked || changed, status, &error);
+    reload->revoked_failed = status != KEDGE_OK;
+    if (asked || due || status == KEDGE_OK)
+        note(reload, REVOKED, options->revoked, asked || changed, status, &error);
     if (changed) options->changed(options->context);
 }
 

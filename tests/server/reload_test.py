@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -253,6 +254,21 @@ class Revoked(Base):
         self.assertIn("revoked-not-loaded", self.server.logged())
         self.write()
         wait_for(lambda: self.status(one) == 200)
+
+    def test_files_that_could_not_be_read_are_read_without_another_change(self):
+        """As when the system has no more open files at the moment of the change."""
+        old, new, revoked, pid = self.token(), self.token("next"), self.token("next", jti="t1"), self.server.process.pid
+        self.assertEqual([self.status(token) for token in (old, new, revoked)], [200, 401, 401])
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))
+        self.write(tokens=["t1"])
+        (self.root / "next/keys.json").replace(self.root / "keys.json")
+        wait_for(lambda: "revoked-not-loaded" in self.server.logged() and "keys-not-loaded" in self.server.logged())
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        wait_for(lambda: [self.status(token) for token in (old, new, revoked)] == [401, 200, 401])
+        self.server.metrics_headers = self.token("next", sub="root", org="*", role="admin")
+        self.assertEqual(self.server.request("GET", BASE + "/versions", headers=revoked)[2]["code"], "token-revoked")
+        self.assertEqual((self.reloads("revoked", "failed"), self.reloads("keys", "failed")), (1, 1))
 
     def test_a_server_does_not_start_with_a_wrong_list_or_without_tokens(self):
         self.assertEqual(self.server.stop(), 0)
