@@ -129,8 +129,8 @@ kedge_status kedge_api_has_access_lists(kedge_api_call *call, bool *any)
 static kedge_status check_free_name(kedge_api_call *call)
 {
     bool lists;
-    kedge_project opened = call->project;
-    kedge_status status = kedge_api_find_kind(&opened, &call->error);
+    kedge_project_kind kind;
+    kedge_status status = kedge_project_read_kind(&call->project, &kind, &call->error);
     if (status != KEDGE_NOT_FOUND) return status;
     status = kedge_api_has_access_lists(call, &lists);
     return status == KEDGE_OK && lists ? KEDGE_FORBIDDEN : status;

@@ -4,6 +4,7 @@
 #include "backend/api/call.h"
 
 #include "common/error.h"
+#include "common/names.h"
 #include "wire/problem.h"
 
 #include <stdarg.h>
@@ -133,6 +134,18 @@ bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *
 {
     return is_read(call,
                    kedge_wire_query_text(call->request->query, name, text, present, &call->error));
+}
+
+bool kedge_api_query_after(kedge_api_call *call, const char *what, kedge_buffer *after)
+{
+    bool present = false;
+    if (!kedge_api_query_text(call, "after", after, &present)) return false;
+    if (after->size == 0 ||
+        kedge_check_name(what, kedge_buffer_bytes(after), &call->error) == KEDGE_OK)
+        return true;
+    kedge_api_refuse(call, 400, "query-invalid", "the parameter \"after\" is wrong: %s",
+                     call->error.message);
+    return false;
 }
 
 /* ---- the body ---- */

@@ -89,6 +89,8 @@ bool kedge_api_query_integer(kedge_api_call *call, const char *name, int64_t lea
                              int64_t *value);
 bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *text,
                           bool *present);
+/* The parameter "after" of a list by name: empty, or a name of `what`. */
+bool kedge_api_query_after(kedge_api_call *call, const char *what, kedge_buffer *after);
 
 /* ---- who may see what (access.c) ---- */
 

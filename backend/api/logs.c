@@ -5,6 +5,8 @@
 #include "common/names.h"
 #include "wire/log.h"
 
+#include <string.h>
+
 kedge_log kedge_api_log_of(const kedge_api_call *call)
 {
     return kedge_log_of(&call->project, call->argument[0]);
@@ -16,10 +18,21 @@ static void refuse_with_error(kedge_api_call *call, int status)
     kedge_api_refuse(call, status, call->error.code, "%s", call->error.message);
 }
 
+/* The error of a port names its records and blobs, and says nothing about the request. */
+static bool is_of_port(const kedge_error *error)
+{
+    return strncmp(error->code, "log-", 4) != 0 && strncmp(error->code, "json-", 5) != 0 &&
+           strcmp(error->code, "invalid-name") != 0 && strcmp(error->code, "name-too-long") != 0;
+}
+
 /* Responds with the error of backend/log as it is: its messages name only the log, a segment and an
  * entry. */
 void kedge_api_log_fail(kedge_api_call *call, kedge_status status)
 {
+    if (is_of_port(&call->error)) {
+        kedge_api_fail(call, status);
+        return;
+    }
     switch (status) {
     case KEDGE_NOT_FOUND:
         refuse_with_error(call, 404);
@@ -129,18 +142,11 @@ static void respond_list(kedge_api_call *call, kedge_bytes after, int64_t limit)
 
 void kedge_api_log_list(kedge_api_call *call)
 {
-    bool present = false;
     int64_t limit = KEDGE_API_LIST_MAX;
     kedge_buffer after = kedge_buffer_make(call->allocator);
-    bool read = kedge_api_query_integer(call, "limit", 1, KEDGE_API_LIST_MAX, &limit) &&
-                kedge_api_query_text(call, "after", &after, &present);
-    if (read && present &&
-        kedge_check_name("log", kedge_buffer_bytes(&after), &call->error) != KEDGE_OK) {
-        kedge_api_refuse(call, 400, "query-invalid", "the parameter \"after\" is wrong: %s",
-                         call->error.message);
-        read = false;
-    }
-    if (read) respond_list(call, kedge_buffer_bytes(&after), limit);
+    if (kedge_api_query_integer(call, "limit", 1, KEDGE_API_LIST_MAX, &limit) &&
+        kedge_api_query_after(call, "log", &after))
+        respond_list(call, kedge_buffer_bytes(&after), limit);
     kedge_buffer_free(&after);
 }
 

@@ -82,7 +82,7 @@ kedge_status kedge_api_check_new_project(const kedge_project *project, kedge_err
     kedge_error refusal = {0};
     kedge_error absent = {0};
     kedge_status status = check_budgets(project, &refusal);
-    if (status == KEDGE_OK || kedge_project_find_kind(project, &kind, &absent) == KEDGE_OK)
+    if (status == KEDGE_OK || kedge_project_read_kind(project, &kind, &absent) == KEDGE_OK)
         return KEDGE_OK;
     *error = refusal;
     return status;

@@ -60,13 +60,13 @@ static bool read_kind(kedge_api_call *call, kedge_project_kind *kind)
 }
 
 /* The log is there before the record that says that the project has one. A project that is there
- * and has versions gets no log: its creation is about to be refused. Nor does a name that is taken,
- * also when the kind is known from before: whoever has the name may not see the log. */
+ * and has versions gets no log: its creation is about to be refused. Nor does a name that is taken:
+ * whoever has it may not see the log. So the kind is read, also when it is known from before. */
 static kedge_status create_log(kedge_api_call *call)
 {
     kedge_error failure = {0};
     kedge_project_kind there = KEDGE_PROJECT_LOG;
-    kedge_status status = kedge_project_find_kind(&call->project, &there, &failure);
+    kedge_status status = kedge_project_read_kind(&call->project, &there, &failure);
     if (status == KEDGE_OK && there != KEDGE_PROJECT_LOG) return KEDGE_OK;
     if (status == KEDGE_OK || status == KEDGE_NOT_FOUND)
         status = kedge_project_check_name(&call->project, &failure);
@@ -110,6 +110,8 @@ void kedge_api_project_create(kedge_api_call *call)
         refuse_creation(call, status);
         return;
     }
+    kedge_project_kinds_put(&call->project.backend->project_kinds, &call->project.ref,
+                            (int)found.kind);
     if (found.kind != kind && call->request->body.size > 0) {
         kedge_api_refuse(call, 409, "project-kind", "the project is of the kind \"%s\"",
                          found.kind == KEDGE_PROJECT_LOG ? "log" : "versions");
@@ -233,12 +235,11 @@ static void respond_list(kedge_api_call *call, kedge_bytes after, int64_t limit)
 
 void kedge_api_project_list(kedge_api_call *call)
 {
-    bool present;
     int64_t limit = KEDGE_API_LIST_MAX;
     if (!kedge_api_is_of_organization(call)) return;
     kedge_buffer after = kedge_buffer_make(call->allocator);
     if (kedge_api_query_integer(call, "limit", 1, KEDGE_API_LIST_MAX, &limit) &&
-        kedge_api_query_text(call, "after", &after, &present)) {
+        kedge_api_query_after(call, "project", &after)) {
         respond_list(call, kedge_buffer_bytes(&after), limit);
     }
     kedge_buffer_free(&after);

@@ -12,7 +12,8 @@
 
 /* ---- kinds of projects ---- */
 
-/* The kinds of projects that were asked for. A kind never changes. */
+/* The kinds of projects that were asked for. A kind changes only when the project is deleted and
+ * its name taken anew. */
 
 #define KEDGE_PROJECT_KINDS 1024 /* places, by hash; a project takes its place from another one */
 

@@ -4,6 +4,7 @@
 
 #include "backend/log/record.h"
 #include "backend/log/segments.h"
+#include "common/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,6 +281,48 @@ static void test_wrong_bodies_are_refused(void **state)
     assert_page(world, "/entries", "0");
 }
 
+/* ---- what a store says itself ---- */
+
+static kedge_records_vtable refusing;
+static kedge_records refused;
+static kedge_status refusal; /* of each query; KEDGE_OK: none */
+
+static kedge_status query_or_refuse(void *self, const kedge_records_query *query,
+                                    kedge_record_set *set, kedge_error *error)
+{
+    if (refusal == KEDGE_OK) return refused.vtable->query(self, query, set, error);
+    return kedge_fail(error, refusal, "aws-refused", "the table secret refused");
+}
+
+static void refuse_queries(api_world *world)
+{
+    refused = world->records;
+    refusing = *refused.vtable;
+    refusing.query = query_or_refuse;
+    world->records.vtable = &refusing;
+}
+
+static void test_the_error_of_a_store_is_not_told_as_one_of_the_request(void **state)
+{
+    (void)state;
+    static const kedge_status refusals[] = {KEDGE_INVALID_ARGUMENT, KEDGE_NOT_FOUND,
+                                            KEDGE_LIMIT_EXCEEDED, KEDGE_UNSUPPORTED};
+    refusal = KEDGE_OK;
+    api_world *world = api_world_new_with(NULL, refuse_queries);
+    assert_int_equal(ask(world, "PUT", "", ""), 201);
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        refusal = refusals[i];
+        ask(world, "GET", "/segments", "");
+        assert_response_is(world, 500, "internal");
+        assert_null(strstr(api_text(world), "secret"));
+        assert_string_equal(world->response.cause.code, "aws-refused");
+    }
+    refusal = KEDGE_OK;
+    ask(world, "GET", "/segments", "");
+    assert_response_is(world, 200, "");
+    api_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_a_page_ends_in_front_of_a_damaged_entry_and_the_next_names_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_bodies_are_refused, setup, teardown),
+        cmocka_unit_test(test_the_error_of_a_store_is_not_told_as_one_of_the_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

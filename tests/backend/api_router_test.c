@@ -404,6 +404,16 @@ static void test_a_list_of_projects_names_only_those_that_may_be_seen(void **sta
     ask(world, &two, "GET", "/v1/orgs/acme/projects?limit=1&after=a010");
     assert_string_equal(api_string(world, "projects.0.project"), "notes");
     assert_true(cJSON_IsNull(api_at(world, "next")));
+    /* What is no name is no place in a list of names, however long it is. */
+    kedge_buffer path = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_text(&path, "/v1/orgs/acme/projects?after=");
+    for (int i = 0; i < 250; i++)
+        kedge_buffer_append_text(&path, "%C3%A4");
+    ask(world, &ann, "GET", path.data);
+    kedge_buffer_free(&path);
+    assert_response_is(world, 400, "query-invalid");
+    ask(world, &ann, "GET", "/v1/orgs/acme/projects?after=");
+    assert_response_is(world, 200, "");
     ask(world, &eve, "GET", "/v1/orgs/acme/projects");
     assert_response_is(world, 404, "organization-not-found");
     ask(world, &eve, "GET", "/v1/orgs/evil/projects");

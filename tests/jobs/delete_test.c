@@ -342,6 +342,77 @@ static void test_a_project_that_is_deleted_while_it_is_made_is_none_or_whole(voi
     }
 }
 
+/* ---- what a server remembers of the deleted project ---- */
+
+/* Another server deletes the project that this one knows to be of the kind `before`, and makes one
+ * with `body`, or none when that is NULL. */
+static test_world *take_name_anew(void **made, const char *before, const char *body)
+{
+    world_setup_memory(made);
+    test_world *world = *made;
+    jobs_ask(world, "PUT", SHEET, before);
+    delete_by_another(world);
+    kedge_backend *other = world_new_backend(world);
+    if (body != NULL) assert_int_equal(jobs_ask_by(other, "PUT", SHEET, body, NULL), 201);
+    kedge_backend_free(other);
+    return world;
+}
+
+static void check_answer(test_world *world, const char *path, int status, const char *part)
+{
+    kedge_buffer answer;
+    assert_int_equal(jobs_ask_by(world->backend, "GET", path, "", &answer), status);
+    if (strstr(answer.data, part) == NULL) fail_msg("%s: %s", path, answer.data);
+    kedge_buffer_free(&answer);
+}
+
+static void test_a_remembered_log_project_gets_no_log_in_a_project_of_versions(void **state)
+{
+    (void)state;
+    void *made;
+    test_world *world = take_name_anew(&made, SHEET_LOG, "");
+    assert_int_equal(jobs_ask_by(world->backend, "PUT", SHEET, SHEET_LOG, NULL), 409);
+    check_answer(world, SHEET "/logs", 200, "{\"logs\":[],");
+    /* This server knows better now. */
+    check_answer(world, SHEET, 200, "\"kind\":\"versions\"");
+    jobs_ask(world, "POST", SHEET "/push", PUSH);
+    check_answer(world, SHEET "/versions/1/collections/d/a", 200, "\"value\":1");
+    world_teardown(&made);
+}
+
+static void test_a_remembered_log_project_is_not_made_while_an_import_has_the_name(void **state)
+{
+    (void)state;
+    void *made;
+    test_world *world = take_name_anew(&made, SHEET_LOG, NULL);
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_import_result result;
+    transfer_tell(world, MUTATIONS);
+    transfer_export(world, &notes, &text);
+    kedge_bytes head = {text.data, (size_t)(strchr(text.data, '\n') - text.data) + 1};
+    assert_int_not_equal(transfer_import(world, &sheet, head, &result, NULL), KEDGE_OK);
+    assert_int_equal(jobs_ask_by(world->backend, "PUT", SHEET, SHEET_LOG, NULL), 409);
+    transfer_must_import(world, &sheet, &text);
+    check_answer(world, SHEET "/logs", 200, "{\"logs\":[],");
+    kedge_buffer_free(&text);
+    world_teardown(&made);
+}
+
+static void test_a_log_project_that_has_the_name_of_remembered_versions_is_told(void **state)
+{
+    (void)state;
+    for (int there = 0; there < 2; there++) {
+        void *made;
+        test_world *world = take_name_anew(&made, "", there ? SHEET_LOG : NULL);
+        assert_int_equal(jobs_ask_by(world->backend, "PUT", SHEET, SHEET_LOG, NULL),
+                         there ? 200 : 201);
+        check_answer(world, SHEET, 200, "\"kind\":\"log\"");
+        jobs_ask(world, "POST", SHEET "/push", PUSH);
+        check_answer(world, SHEET "/logs", 200, "{\"logs\":[{");
+        world_teardown(&made);
+    }
+}
+
 /* ---- a deletion that slept ---- */
 
 static kedge_status delete_notes(const jobs_process *own)
@@ -397,6 +468,9 @@ int main(void)
         OVER_MEMORY(test_an_import_under_way_is_not_deleted),
         cmocka_unit_test(test_a_project_that_is_made_in_a_deletion_is_none_or_whole),
         cmocka_unit_test(test_a_project_that_is_deleted_while_it_is_made_is_none_or_whole),
+        cmocka_unit_test(test_a_remembered_log_project_gets_no_log_in_a_project_of_versions),
+        cmocka_unit_test(test_a_remembered_log_project_is_not_made_while_an_import_has_the_name),
+        cmocka_unit_test(test_a_log_project_that_has_the_name_of_remembered_versions_is_told),
         cmocka_unit_test(test_a_deletion_that_slept_removes_nothing_of_the_next_project),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,12 +123,17 @@ kedge_status kedge_project_create(const kedge_project *project, bool *created, i
 kedge_status kedge_project_find_kind(const kedge_project *project, kedge_project_kind *kind,
                                      kedge_error *error)
 {
-    kedge_project_kinds *kinds = &project->backend->project_kinds;
     int known;
-    if (kedge_project_kinds_find(kinds, &project->ref, &known)) {
-        *kind = (kedge_project_kind)known;
-        return KEDGE_OK;
-    }
+    if (!kedge_project_kinds_find(&project->backend->project_kinds, &project->ref, &known))
+        return kedge_project_read_kind(project, kind, error);
+    *kind = (kedge_project_kind)known;
+    return KEDGE_OK;
+}
+
+kedge_status kedge_project_read_kind(const kedge_project *project, kedge_project_kind *kind,
+                                     kedge_error *error)
+{
+    kedge_project_kinds *kinds = &project->backend->project_kinds;
     kedge_key partition = kedge_key_organization(project->ref.organization);
     kedge_key sort = kedge_key_project(project->ref.project);
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};

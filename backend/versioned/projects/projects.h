@@ -27,6 +27,10 @@ kedge_status kedge_project_check_name(const kedge_project *project, kedge_error 
 /* The kind of a project, by a consistent read unless this process knows it. KEDGE_NOT_FOUND. */
 kedge_status kedge_project_find_kind(const kedge_project *project, kedge_project_kind *kind,
                                      kedge_error *error);
+/* The same by a read in any case: before a project is made, since one that this process knows may
+ * have been deleted, and its name taken anew. */
+kedge_status kedge_project_read_kind(const kedge_project *project, kedge_project_kind *kind,
+                                     kedge_error *error);
 
 typedef kedge_status (*kedge_project_visit)(void *context, kedge_bytes name,
                                             const kedge_project_found *found, kedge_error *error);
