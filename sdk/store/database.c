@@ -189,9 +189,9 @@ kedge_status kedge_store_db_fail(kedge_store_db *db, int code, const char *doing
         return kedge_fail(error, status, "disk-full", "the disk is full: %s, when %s", db->name,
                           doing);
     case KEDGE_INTERNAL:
-        return kedge_fail(error, status, "sqlite-error", "%s: SQLite returned %d (%s) when %s",
-                          db->name, code, db->handle ? sqlite3_errmsg(db->handle) : "closed",
-                          doing);
+        return kedge_fail(error, KEDGE_INTERNAL, "sqlite-error",
+                          "%s: SQLite returned %d (%s) when %s", db->name, code,
+                          db->handle ? sqlite3_errmsg(db->handle) : "closed", doing);
     default:
         return kedge_fail(error, status, kedge_status_name(status), "%s: %s (SQLite %d) when %s",
                           db->name, sqlite3_errstr(code), code, doing);

@@ -254,27 +254,93 @@ def check_index(root, path):
 
 
 # Codes that no app sees: they end inside of the library, or are of requests that the server reads.
+CLIENT_ROOMS = ("common", "http", "mutate", "sdk", "wire")
 HIDDEN_CODES = {"gzip-damaged", "gzip-too-large", "header-invalid", "too-many-headers", "too-many-requests", "invalid-escape",
                 "invalid-utf8", "invalid-resource-id", "resource-id-too-long", "invalid-client-id", "client-id-too-long",
                 "not-staged", "stream-closed", "query-invalid"}
 
 
+# What looks like a code in these rooms and is none: an operation of the wire.
+NO_CODES = {"put-project"}
+# Codes of the server that no operator sees: a caller decides by them, or a request's response has another one.
+OPERATOR_ROOMS = tuple(f"backend/{room}" for room in ("admin", "auth", "aws", "embedded", "front", "http", "lambda", "plugin",
+                                                      "stores"))
+HIDDEN_SERVER_CODES = {"aws-request-invalid", "blob-changes", "blob-removed", "blob-too-large", "cancelled", "condition-failed",
+                       "frame-too-large", "invalid-prefix", "invalid-tag", "key-too-large", "message-too-large", "read-failed",
+                       "record-not-found", "record-too-large", "too-many-tags", "xml-invalid"}
+
+
+def with_strings(text):
+    """The text without its comments, but with what stands in quotes."""
+    keep = lambda match: match[1] or re.sub(r"[^\n]", " ", match[0])
+    return re.sub(r'''("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+')|/\*.*?\*/|//[^\n]*''', keep, text, flags=re.S)
+
+
+def arguments_of(text, start):
+    """The arguments of a call whose opening parenthesis stands in front of `start`, without those behind the first five."""
+    found, depth, at, begin = [], 0, start, start
+    while at < len(text) and len(found) < 5:
+        if text[at] in "\"'":
+            end = re.compile(r'(?:\\.|[^\\' + text[at] + r'])*' + text[at]).match(text, at + 1)
+            at = end.end() if end else len(text)
+            continue
+        if text[at] in "([{":
+            depth += 1
+        elif text[at] in ")]}":
+            depth -= 1
+        if depth < 0 or (depth == 0 and text[at] == ","):
+            found.append(text[begin:at].strip())
+            begin = at + 1
+        if depth < 0:
+            break
+        at += 1
+    return found
+
+
+def failures_in(text):
+    """Codes of calls of kedge_fail, also chosen ones, and those that stand behind their status, as in a table."""
+    for call in re.finditer(r"\bkedge_fail\(", text):
+        parts = arguments_of(text, call.end())
+        if len(parts) > 2 and parts[1] != "KEDGE_INTERNAL":
+            yield from ((call.start(), code) for code in re.findall(r'"([a-z0-9-]+)"', parts[2]))
+    for found in re.finditer(r'\bKEDGE_(?!LOG_|INTERNAL|LIMIT_(?!EXCEEDED))[A-Z_]+,\s*"([a-z0-9-]+)"', text):
+        yield found.start(), found[1]
+
+
+def words_in(text):
+    """Whatever looks like a code of two words or more, wherever it stands: it may be a parameter, or the result of a
+    function. Names of steps for the tests, events of the log and codes of bugs are none."""
+    for found in re.finditer(r'"([a-z0-9]+(?:-[a-z0-9]+)+)"', text):
+        before = text[:found.start()].rstrip()
+        if not re.search(r"(\bkedge_store_phase\(\w+,|\bKEDGE_LOG_[A-Z]+,|\bKEDGE_INTERNAL,|\[KEDGE_[A-Z_]+\] =)$", before):
+            yield found.start(), found[1]
+
+
+def codes_on(pages):
+    return {code for page in pages if page.exists() for code in re.findall(r"`([a-z0-9-]+)`", page.read_text(encoding="utf-8"))}
+
+
 def check_codes(root, files):
-    """Every code of an error that an app may see is on a page of the reference."""
-    pages = [root / "docs/reference" / name for name in ("errors.md", "mutators.md", "wire.md", "json.md", "kedge.md")]
-    if not pages[0].exists():
+    """Every code of an error that an app or an operator may see is on a page of the reference."""
+    reference = root / "docs/reference"
+    if not (reference / "errors.md").exists():
         return
-    listed = {code for page in pages if page.exists() for code in re.findall(r"`([a-z0-9-]+)`", page.read_text(encoding="utf-8"))}
+    listed = codes_on(reference / name for name in ("errors.md", "mutators.md", "wire.md", "json.md", "kedge.md"))
+    told = codes_on(reference.glob("*.md"))
     used = set()
     for path in files:
-        if path.suffix != ".c" or path.parts[0] not in ("common", "http", "mutate", "sdk", "wire"):
+        client = path.parts[0] in CLIENT_ROOMS
+        if path.suffix != ".c" or not (client or "/".join(path.parts[:2]) in OPERATOR_ROOMS):
             continue
-        text = (root / path).read_text(encoding="utf-8")
-        used |= set(re.findall(r'"([a-z0-9-]+)"', text))
-        for found in re.finditer(r'\bKEDGE_(?!LOG_|INTERNAL|LIMIT_(?!EXCEEDED))[A-Z_]+,\s*"([a-z0-9-]+)"', text):
-            if found[1] not in listed | HIDDEN_CODES:
-                yield f"{path}:{text.count(chr(10), 0, found.start()) + 1}: {found[1]} is not in docs/reference/errors.md"
-    for number, line in enumerate(pages[0].read_text(encoding="utf-8").split("\n"), 1):
+        text = with_strings((root / path).read_text(encoding="utf-8"))
+        codes = set(failures_in(text)) | (set(words_in(text)) if client else set())
+        fine = listed | HIDDEN_CODES | NO_CODES if client else told | HIDDEN_SERVER_CODES
+        page = "docs/reference/errors.md" if client else "any page of docs/reference"
+        for line, code in sorted({(text.count("\n", 0, at) + 1, code) for at, code in codes if code not in fine}):
+            yield f"{path}:{line}: {code} is not in {page}"
+        if client:
+            used |= set(re.findall(r'"([a-z0-9-]+)"', text))
+    for number, line in enumerate((reference / "errors.md").read_text(encoding="utf-8").split("\n"), 1):
         for code in re.findall(r"`([a-z0-9-]+)`", line.split("|")[1] if line.startswith("| `") else ""):
             if code not in used:
                 yield f"docs/reference/errors.md:{number}: no source has {code}"
@@ -377,6 +443,9 @@ def self_test():
         "docs/how-to/q.py": '"""q"""\n',
         "docs/tutorial/desktop.md": "# Without the source\n",
         "wire/t.c": '/* t */\nint a = f(KEDGE_IO, "not-listed") + f(KEDGE_IO, "listed");\n',
+        "wire/u.c": '/* "no-code" */\nint a = kedge_fail(error, status(1, 2), b ? "listed" : "hidden");\n',
+        "wire/v.c": '/* v */\nint a = g(KEDGE_INTERNAL, "a-bug") + g("of-a-parameter", KEDGE_IO, "listed");\n',
+        "backend/http/w.c": '/* w */\nint a = kedge_fail(error, KEDGE_IO, b ? "listed" : "not-told") + f("no-code");\n',
         "docs/reference/errors.md": "| `used-nowhere` | |\n",
         "wire/s.h": "/* s */\ntypedef struct kedge_s {\n    int s;\n} kedge_s;\n",
         "sdk/driver/n.c": '/* n */\n#include "sdk/runtime/db.h"\n',
@@ -390,9 +459,9 @@ def self_test():
                 (root / name).with_suffix(".md").write_text("```c\n/* another */\n```\n")
             if name == "docs/how-to/r.md":
                 (root / "README.md").write_text("# Kedge\n")
-            if name == "wire/t.c":
+            if pathlib.Path(name).stem in ("t", "u", "v", "w") and name.endswith(".c"):
                 (root / "docs/reference").mkdir(parents=True)
-                (root / "docs/reference/errors.md").write_text("| `listed` | |\n")
+                (root / "docs/reference/errors.md").write_text(f"{'' if name.startswith('backend') else '| '}`listed` | |\n")
             if name == "wire/s.h":
                 (root / "http").mkdir()
                 (root / "http/s.h").write_text("/* s */\ntypedef struct kedge_s kedge_s;\n")
