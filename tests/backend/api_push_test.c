@@ -358,47 +358,6 @@ static void test_a_user_whose_name_is_too_long_is_refused(void **state)
     (void)state;
 }
 
-/* Whatever is cut off: the whole mutations of the prefix are decided, no other, and never half of
- * one. */
-static void test_a_body_cut_at_any_byte_gives_the_whole_mutations_of_its_prefix(void **state)
-{
-    kedge_buffer push = large_push(true, 5, 3);
-    const char *ends[6];
-    const char *found = push.data;
-    for (int id = 1; id <= 5; id++) {
-        found = strstr(found, "\"timestamp\":1}");
-        assert_non_null(found);
-        found += strlen("\"timestamp\":1}");
-        ends[id] = found;
-    }
-    const char *list = strstr(push.data, "[") + 1;
-    for (size_t size = 0; size < push.size; size++) {
-        api_world *world = api_world_new();
-        world->truncated = true;
-        api_ask(world, &ann, "POST", "/v1/orgs/acme/projects/notes/push",
-                (kedge_bytes){push.data, size});
-        world->truncated = false;
-        int status = world->response.status;
-        int whole = 0;
-        while (whole < 5 && ends[whole + 1] <= push.data + size)
-            whole++;
-        if (push.data + size >= list) {
-            assert_response_is(world, 503, "push-too-large");
-        } else if (status != 413 && status != 400) {
-            fail_msg("at %zu: %s", size, api_text(world));
-        }
-        api_get(world, "clients/c1/mutations/latest");
-        if (whole == 0) {
-            assert_response_is(world, 404, "mutation-not-found");
-        } else {
-            assert_int_equal(api_number(world, "id"), whole);
-        }
-        api_world_free(world);
-    }
-    kedge_buffer_free(&push);
-    (void)state;
-}
-
 static void test_a_value_that_was_cut_off_itself_is_not_read(void **state)
 {
     static const char *const tails[] = {"\"pushVersion\":2", "\"other\":tru", "\"other\":-",
@@ -468,7 +427,6 @@ int main(void)
         cmocka_unit_test(test_of_more_than_ten_thousand_mutations_the_first_are_decided),
         cmocka_unit_test(test_of_origins_of_more_than_64_clients_the_first_are_decided),
         cmocka_unit_test(test_a_user_whose_name_is_too_long_is_refused),
-        cmocka_unit_test(test_a_body_cut_at_any_byte_gives_the_whole_mutations_of_its_prefix),
         cmocka_unit_test(test_a_value_that_was_cut_off_itself_is_not_read),
         cmocka_unit_test(test_a_cut_body_without_its_group_in_front_is_too_large),
         cmocka_unit_test(test_a_problem_of_a_cut_push_is_told_before_its_size),
