@@ -111,6 +111,7 @@ static kedge_status find_remakes(kedge_db *db, bool *any, kedge_error *error)
     kedge_change_set changes = kedge_change_set_make(db->environment.allocator);
     kedge_status status = kedge_store_remakes(db->store, any, error);
     if (status == KEDGE_OK && *any) status = kedge_store_catch_up(db->store, &changes, error);
+    if (*any) kedge_db_committed(db); /* also when no round is left */
     kedge_change_set_free(&changes);
     return status;
 }
