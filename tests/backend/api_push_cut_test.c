@@ -1,4 +1,4 @@
-/* A push whose body was cut off, at each byte of it. What is decided of it is the reader's business,
+/* A push whose body was cut off, at each byte of it. What is decided of it is up to the reader,
  * whatever stores are behind it, so these run on the stores in memory alone. */
 #include "tests/backend/api_world.h"
 
