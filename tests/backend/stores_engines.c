@@ -1,5 +1,6 @@
 /* Records in a table of their own on a real DynamoDB; blobs in a bucket of their own on a real S3
- * (KEDGE_TEST_S3), or in memory. A program with these stores does not start without its engines. */
+ * (KEDGE_TEST_S3), or in memory. A table is emptied and used again, when there is little in it. A
+ * program with these stores does not start without its engines. */
 #include "tests/backend/stores.h"
 
 #include "backend/memory/memory_ports.h"
@@ -12,7 +13,7 @@
 #define STORES_MAX 4
 
 typedef struct stores {
-    dynamodb_table table;
+    dynamodb_table table; /* empty, when it is made and nobody uses it */
     s3_bucket bucket;
     void *records; /* NULL: free */
 } stores;
@@ -32,7 +33,7 @@ static stores *place_of(const void *records)
 /* Its clock is the real one, which signatures need, and not the test's. */
 static kedge_status open_records(stores *self, kedge_records *records, kedge_error *error)
 {
-    kedge_status status = dynamodb_table_make(&self->table, error);
+    kedge_status status = self->table.made ? KEDGE_OK : dynamodb_table_make(&self->table, error);
     if (status != KEDGE_OK) return status;
     status = kedge_dynamodb_records_open(self->table.client, self->table.name, records, error);
     if (status != KEDGE_OK) dynamodb_table_end(&self->table);
@@ -42,7 +43,13 @@ static kedge_status open_records(stores *self, kedge_records *records, kedge_err
 static void close_records(stores *self, kedge_records *records)
 {
     records->vtable->close(records->self);
-    dynamodb_table_end(&self->table);
+    if (!dynamodb_table_empty(&self->table)) dynamodb_table_end(&self->table);
+}
+
+static void end_tables(void)
+{
+    for (size_t i = 0; i < STORES_MAX; i++)
+        dynamodb_table_end(&places[i].table);
 }
 
 /* ---- blobs ---- */
@@ -88,6 +95,7 @@ __attribute__((constructor)) static void want_engines(void)
     if (missing == 0) missing = engines_missing("AWS_ENDPOINT_URL_S3");
 #endif
     if (missing != 0) exit(missing);
+    if (atexit(end_tables) != 0) abort();
 }
 
 kedge_status stores_open(const kedge_environment *environment, kedge_records *records,

@@ -1,9 +1,15 @@
 /* A table of a test's own in a real DynamoDB. */
 #include "tests/support/dynamodb_table.h"
 
+#include "backend/ports/records.h"
+
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define BATCH_ITEMS_MAX   25 /* what DynamoDB takes */
+#define EMPTY_BATCHES_MAX 6
 
 static kedge_status make_client(dynamodb_table *table, kedge_error *error)
 {
@@ -67,4 +73,69 @@ void dynamodb_table_end(dynamodb_table *table)
     kedge_aws_client_free(table->client);
     kedge_aws_credentials_provider_free(table->credentials);
     memset(table, 0, sizeof *table);
+}
+
+/* A request whose response is JSON; NULL when it failed. Takes `body`. */
+static cJSON *ask(dynamodb_table *table, const char *operation, cJSON *body)
+{
+    cJSON *answer = NULL;
+    kedge_aws_response response = {0};
+    char *text = cJSON_PrintUnformatted(body);
+    if (text != NULL && dynamodb_table_run(table, operation, text, &response, NULL) == KEDGE_OK)
+        answer = cJSON_ParseWithLength(response.body.data, response.body.size);
+    kedge_aws_response_free(&response);
+    cJSON_free(text);
+    cJSON_Delete(body);
+    return answer;
+}
+
+/* The keys of the first items in the table. */
+static cJSON *scan_keys(dynamodb_table *table)
+{
+    cJSON *body = cJSON_CreateObject();
+    cJSON_AddStringToObject(body, "TableName", table->name);
+    cJSON_AddBoolToObject(body, "ConsistentRead", true);
+    cJSON_AddStringToObject(body, "ProjectionExpression",
+                            KEDGE_RECORDS_PARTITION "," KEDGE_RECORDS_SORT);
+    cJSON_AddNumberToObject(body, "Limit", BATCH_ITEMS_MAX);
+    return ask(table, "Scan", body);
+}
+
+/* Takes the keys. */
+static cJSON *remove_items(dynamodb_table *table, cJSON *keys)
+{
+    cJSON *body = cJSON_CreateObject();
+    cJSON *tables = cJSON_AddObjectToObject(body, "RequestItems");
+    cJSON *requests = cJSON_AddArrayToObject(tables, table->name);
+    while (cJSON_GetArraySize(keys) > 0) {
+        cJSON *request = cJSON_CreateObject();
+        cJSON_AddItemToArray(requests, request);
+        cJSON *removal = cJSON_AddObjectToObject(request, "DeleteRequest");
+        cJSON_AddItemToObject(removal, "Key", cJSON_DetachItemFromArray(keys, 0));
+    }
+    return ask(table, "BatchWriteItem", body);
+}
+
+/* One batch of it. How many there were; -1: that failed. */
+static int remove_some(dynamodb_table *table)
+{
+    cJSON *scanned = scan_keys(table);
+    cJSON *keys = cJSON_GetObjectItemCaseSensitive(scanned, "Items");
+    int count = keys == NULL ? -1 : cJSON_GetArraySize(keys);
+    if (count > 0) {
+        cJSON *removed = remove_items(table, keys);
+        const cJSON *left = cJSON_GetObjectItemCaseSensitive(removed, "UnprocessedItems");
+        if (left == NULL || left->child != NULL) count = -1;
+        cJSON_Delete(removed);
+    }
+    cJSON_Delete(scanned);
+    return count;
+}
+
+bool dynamodb_table_empty(dynamodb_table *table)
+{
+    int removed = 1;
+    for (int i = 0; removed > 0 && i < EMPTY_BATCHES_MAX; i++)
+        removed = remove_some(table);
+    return removed == 0;
 }

@@ -18,6 +18,10 @@ kedge_status dynamodb_table_make(dynamodb_table *table, kedge_error *error);
 /* Deletes the table and frees the client. Ports over it are closed. */
 void dynamodb_table_end(dynamodb_table *table);
 
+/* Removes what is in it, which costs much less than another table when it is little. False: it is
+ * more than some batches, or that failed; some may be left. */
+bool dynamodb_table_empty(dynamodb_table *table);
+
 /* One request that the port does not have. */
 kedge_status dynamodb_table_run(dynamodb_table *table, const char *operation, const char *body,
                                 kedge_aws_response *response, kedge_error *error);
