@@ -144,6 +144,12 @@ static void set_method(kedge_http_call *call, const char *method)
     if (strcmp(method, "POST") != 0) curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
 }
 
+void kedge_http_call_set_times(const kedge_http_call *call)
+{
+    curl_easy_setopt(call->easy, CURLOPT_TIMEOUT_MS, (long)call->deadline_ms);
+    curl_easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)call->connect_ms);
+}
+
 static void set_safety(kedge_http_call *call, const kedge_http_request *request)
 {
     CURL *easy = call->easy;
@@ -168,8 +174,9 @@ static void set_safety(kedge_http_call *call, const kedge_http_request *request)
     /* A cancelled request does not wait for a hung name look-up. */
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->deadline_ms);
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)KEDGE_HTTP_CONNECT_TIMEOUT_MS);
+    call->deadline_ms = request->deadline_ms;
+    call->connect_ms = KEDGE_HTTP_CONNECT_TIMEOUT_MS;
+    kedge_http_call_set_times(call);
     if (goes_direct(request->url)) curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
 }
 

@@ -13,6 +13,7 @@ struct kedge_http {
     kedge_http_descriptor_set set; /* used when its `epoll` is one */
     char *ca_file;                 /* NULL: the system's authorities */
     kedge_http_call *calls;        /* all that were sent and have not ended */
+    int64_t left_ms;               /* when libcurl had its last turn, by the monotonic clock */
 };
 
 struct kedge_http_call {
@@ -25,6 +26,8 @@ struct kedge_http_call {
     kedge_http_stream_function stream;
     void *context;
     kedge_buffer request_body;
+    int64_t deadline_ms; /* since the request was sent, with the time away; 0: none */
+    int64_t connect_ms;  /* the same for the connection alone */
     bool sent_before; /* of a request that is sent only once */
     kedge_buffer response_headers;
     kedge_buffer response_body;
@@ -39,6 +42,9 @@ struct kedge_http_call {
 kedge_status kedge_http_call_new(kedge_http *http, const kedge_http_request *request,
                                  kedge_http_call **call, kedge_error *error);
 void kedge_http_call_free(kedge_http_call *call);
+
+/* Tells libcurl the times by which the call must have ended. */
+void kedge_http_call_set_times(const kedge_http_call *call);
 
 /* True when the response's bytes go to the stream function. */
 bool kedge_http_call_streams(const kedge_http_call *call);

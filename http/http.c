@@ -27,6 +27,7 @@ kedge_status kedge_http_new(const kedge_environment *environment, uint32_t conne
     kedge_http *made = kedge_allocate(environment->allocator, sizeof *made);
     if (made == NULL) return kedge_fail_no_memory(error);
     made->environment = environment;
+    made->left_ms = environment->monotonic_ms(environment->context);
     made->multi = curl_multi_init();
     if (made->multi == NULL) {
         kedge_release(environment->allocator, made);
@@ -173,10 +174,29 @@ static bool deliver_finished(kedge_http *http)
     return delivered;
 }
 
+/* How long the thread may be away before it counts. */
+#define AWAY_MS 100
+
+void kedge_http_make_up(kedge_http *http)
+{
+    int64_t now_ms = http->environment->monotonic_ms(http->environment->context);
+    int64_t away_ms = now_ms - http->left_ms;
+    http->left_ms = now_ms;
+    /* A handle whose timer is put off has none, and with a descriptor nobody looks at it again. */
+    if (away_ms < AWAY_MS || kedge_http_descriptor(http) >= 0) return;
+    for (kedge_http_call *call = http->calls; call != NULL; call = call->next) {
+        if (call->deadline_ms > 0) call->deadline_ms += away_ms;
+        call->connect_ms += away_ms;
+        kedge_http_call_set_times(call);
+    }
+}
+
 static bool deliver(kedge_http *http)
 {
+    http->left_ms = http->environment->monotonic_ms(http->environment->context);
     bool streams = deliver_streams(http);
     bool finished = deliver_finished(http);
+    kedge_http_make_up(http);
     return streams || finished;
 }
 

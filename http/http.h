@@ -59,7 +59,7 @@ typedef struct kedge_http_request {
     const kedge_http_header *headers;
     size_t header_count; /* at most KEDGE_HTTP_HEADERS_MAX */
     kedge_bytes body;    /* sent for POST and PUT, also when empty */
-    int64_t deadline_ms; /* a duration; 0: none (streams) */
+    int64_t deadline_ms; /* a duration, to which kedge_http_make_up adds; 0: none (streams) */
     size_t response_bytes_max;
     /* No compression is asked for, and none is undone. */
     bool undecoded;
@@ -94,6 +94,10 @@ void kedge_http_cancel(kedge_http_call *call);
  * none) can be read, which is told in `readable`; then calls back what is due. */
 kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, bool *readable,
                              kedge_error *error);
+/* The thread that polls was away for other work. Running requests get that time in addition, since
+ * libcurl looks at the clock before it reads what has come meanwhile. The time in callbacks is added
+ * without this call. Does nothing with kedge_http_use_descriptor. */
+void kedge_http_make_up(kedge_http *http);
 /* With kedge_http_use_descriptor: can be read when kedge_http_poll has something to do, also the
  * `wake_fd` of the last call. Otherwise -1. */
 int kedge_http_descriptor(const kedge_http *http);

@@ -377,6 +377,7 @@ bool kedge_worker_round(kedge_db *db, bool *more)
     db->worker.moved = false;
     publish(db, online, moved);
     *more = tell_watches(db, asked.inbox_touched);
+    kedge_http_make_up(db->http);
     return true;
 }
 

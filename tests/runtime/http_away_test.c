@@ -1,0 +1,131 @@
+/* The HTTP client of a thread that has other work while its requests run: what came meanwhile is
+ * read, and is not taken for late. */
+#include "http/http.h"
+#include "tests/support/scripted_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DEADLINE_MS 200
+#define AWAY_MS     400
+
+static kedge_environment environment;
+static atomic_bool away; /* the thread that polls has begun its other work */
+
+typedef struct ending {
+    int done;
+    int status;
+    char code[64];
+} ending;
+
+static void done(void *context, const kedge_http_response *response)
+{
+    ending *end = context;
+    end->done++;
+    end->status = response->status;
+    snprintf(end->code, sizeof end->code, "%s", response->error.code);
+}
+
+static void be_away(void)
+{
+    int64_t until_ms = environment.monotonic_ms(environment.context) + AWAY_MS;
+    atomic_store(&away, true);
+    while (environment.monotonic_ms(environment.context) < until_ms)
+        continue;
+}
+
+static void done_and_away(void *context, const kedge_http_response *response)
+{
+    be_away();
+    done(context, response);
+}
+
+/* "/late" is answered as soon as nobody reads it. */
+static bool answer(void *context, const scripted_request *request)
+{
+    (void)context;
+    while (strcmp(request->target, "/late") == 0 && !atomic_load(&away))
+        continue;
+    scripted_respond(request, 200, "Content-Type: text/plain\r\n", "here");
+    return true;
+}
+
+static void start(kedge_http *http, scripted_server *server, const char *path,
+                  kedge_http_done_function function, ending *end)
+{
+    char url[128];
+    snprintf(url, sizeof url, "%s%s", scripted_server_url(server), path);
+    const kedge_http_request request = {.url = url,
+                                        .method = "GET",
+                                        .deadline_ms = DEADLINE_MS,
+                                        .response_bytes_max = 65536,
+                                        .done = function,
+                                        .context = end};
+    assert_int_equal(kedge_http_send(http, &request, NULL, NULL), KEDGE_OK);
+}
+
+static void poll_until_done(kedge_http *http, const ending *end)
+{
+    for (int turn = 0; turn < 2000 && end->done == 0; turn++)
+        assert_int_equal(kedge_http_poll(http, 1000, -1, NULL, NULL), KEDGE_OK);
+    assert_int_equal(end->done, 1);
+}
+
+static void test_a_deadline_does_not_count_the_time_in_a_callback(void **state)
+{
+    (void)state;
+    ending late = {0};
+    ending other = {0};
+    kedge_http *http = NULL;
+    atomic_store(&away, false);
+    assert_int_equal(kedge_http_new(&environment, 4, &http, NULL), KEDGE_OK);
+    scripted_server *server = scripted_server_start(answer, NULL);
+    start(http, server, "/late", done, &late);
+    start(http, server, "/other", done_and_away, &other);
+    poll_until_done(http, &other);
+    poll_until_done(http, &late);
+    assert_string_equal(late.code, "");
+    assert_int_equal(late.status, 200);
+    kedge_http_free(http);
+    scripted_server_stop(server);
+}
+
+static ending be_away_and_tell(bool tell)
+{
+    ending late = {0};
+    kedge_http *http = NULL;
+    atomic_store(&away, false);
+    assert_int_equal(kedge_http_new(&environment, 4, &http, NULL), KEDGE_OK);
+    scripted_server *server = scripted_server_start(answer, NULL);
+    start(http, server, "/late", done, &late);
+    assert_int_equal(kedge_http_poll(http, 0, -1, NULL, NULL), KEDGE_OK);
+    be_away();
+    if (tell) kedge_http_make_up(http);
+    poll_until_done(http, &late);
+    kedge_http_free(http);
+    scripted_server_stop(server);
+    return late;
+}
+
+static void test_a_deadline_does_not_count_the_time_away_that_is_told(void **state)
+{
+    (void)state;
+    assert_string_equal(be_away_and_tell(false).code, "request-timeout");
+    assert_int_equal(be_away_and_tell(true).status, 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_deadline_does_not_count_the_time_in_a_callback),
+        cmocka_unit_test(test_a_deadline_does_not_count_the_time_away_that_is_told),
+    };
+    environment = kedge_environment_system(NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
