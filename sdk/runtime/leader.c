@@ -14,6 +14,7 @@ static bool has_token(kedge_db *db)
     kedge_worker *worker = &db->worker;
     if (db->token.function == NULL || db->token.known) return true;
     if (worker->token_refused) return false;
+    worker->token_asked = false;
     if (kedge_token_ask(&db->token, &worker->token_error) != KEDGE_OK) {
         worker->token_refused = true;
         return false;
@@ -46,6 +47,7 @@ void kedge_worker_lead(kedge_db *db, bool online, bool retry)
 {
     kedge_worker *worker = &db->worker;
     if (db->driver == NULL) return;
+    if (retry) kedge_token_forget(&db->token); /* another user may have logged in */
     if (online && !worker->leading && kedge_peers_lead(db->peers)) {
         worker->leading = true;
         worker->moved = true;

@@ -377,6 +377,23 @@ static void test_an_expired_token_is_renewed(void **state)
     kedge_close(db);
 }
 
+/* Without a word of the server's: it would take the old one, which is of the user before. */
+static void test_whoever_goes_online_is_asked_for_another_token(void **state)
+{
+    world *here = *state;
+    kedge_options options = client_options(here->folder, scripted_server_url(here->server));
+    options.token = give_token;
+    atomic_store(&tokens_asked, 0);
+    kedge_db *db = client_open(&options);
+    sync_now(db);
+    assert_int_equal(atomic_load(&tokens_asked), 1);
+    assert_int_equal(kedge_set_online(db, false, NULL), KEDGE_OK);
+    assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK);
+    sync_now(db);
+    assert_int_equal(atomic_load(&tokens_asked), 2);
+    kedge_close(db);
+}
+
 static void test_history_is_asked_of_the_server(void **state)
 {
     world *here = *state;
@@ -555,6 +572,7 @@ int main(void)
         WORLD_TEST(test_a_callback_may_read_and_edit),
         WORLD_TEST(test_a_callback_on_the_worker_cannot_wait_for_the_worker),
         WORLD_TEST(test_an_expired_token_is_renewed),
+        WORLD_TEST(test_whoever_goes_online_is_asked_for_another_token),
         WORLD_TEST(test_history_is_asked_of_the_server),
         WORLD_TEST(test_history_gives_up_in_time),
         WORLD_TEST(test_closing_ends_a_wait),
