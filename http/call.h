@@ -28,7 +28,7 @@ struct kedge_http_call {
     kedge_buffer request_body;
     int64_t deadline_ms; /* since the request was sent, with the time away; 0: none */
     int64_t connect_ms;  /* the same for the connection alone */
-    bool sent_before; /* of a request that is sent only once */
+    bool sent_before;    /* of a request that is sent only once */
     kedge_buffer response_headers;
     kedge_buffer response_body;
     size_t response_bytes_max;

@@ -95,8 +95,8 @@ void kedge_http_cancel(kedge_http_call *call);
 kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, bool *readable,
                              kedge_error *error);
 /* The thread that polls was away for other work. Running requests get that time in addition, since
- * libcurl looks at the clock before it reads what has come meanwhile. The time in callbacks is added
- * without this call. Does nothing with kedge_http_use_descriptor. */
+ * libcurl looks at the clock before it reads what has come meanwhile. The time in callbacks is
+ * added without this call. Does nothing with kedge_http_use_descriptor. */
 void kedge_http_make_up(kedge_http *http);
 /* With kedge_http_use_descriptor: can be read when kedge_http_poll has something to do, also the
  * `wake_fd` of the last call. Otherwise -1. */

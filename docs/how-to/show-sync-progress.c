@@ -5,7 +5,8 @@
 typedef struct sync_progress {
     void (*show)(void *bar, int64_t done, int64_t total); /* 0, 0: everything is decided */
     void *bar;
-    int64_t total; /* the most edits that were pending since there were none */
+    int64_t pending; /* when the callback ran last */
+    int64_t total;   /* all edits since none were pending */
 } sync_progress;
 
 void show_progress(void *userdata, const kedge_sync_status *status);
@@ -14,7 +15,8 @@ void show_progress(void *userdata, const kedge_sync_status *status);
 void show_progress(void *userdata, const kedge_sync_status *status)
 {
     sync_progress *self = userdata;
+    if (status->pending > self->pending) self->total += status->pending - self->pending;
     if (status->pending == 0) self->total = 0;
-    if (status->pending > self->total) self->total = status->pending;
-    self->show(self->bar, self->total - status->pending, self->total);
+    self->pending = status->pending;
+    self->show(self->bar, self->total - self->pending, self->total);
 }

@@ -104,12 +104,12 @@ KEDGE_API void kedge_sync_watch_free(kedge_sync_watch *KEDGE_NULLABLE watch);
 
 /* Switches the database offline or online, without waiting for a connection. Once it is switched
  * offline, no edit is sent that was made after the call, and no response is taken in that comes
- * after the call. A request that was sent before may still be decided by the server, and a response
- * that came before may still be applied. Other processes that have the database open go on, with
- * the edits of this one, too. The setting is not stored: the next kedge_open starts from its
- * options. Without a `url` it returns KEDGE_OK, too, and the database stays offline. With `online`
- * true, also when it is online already, Kedge asks the token function again before the next request:
- * call it when somebody has logged in or out. */
+ * after the call. A request that was sent before may still be decided by the server, and a
+ * response that came before may still be applied. Other processes that have the database open go
+ * on, with the edits of this one, too. The setting is not stored: the next kedge_open starts from
+ * its options. Without a `url` it returns KEDGE_OK, too, and the database stays offline. With
+ * `online` true, also when it is online already, Kedge asks the token function again before the
+ * next request: call it when somebody has logged in or out. */
 KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
                                         kedge_error *KEDGE_NULLABLE error);
 
@@ -144,14 +144,14 @@ typedef enum kedge_outcome {
     KEDGE_OUTCOME_REJECTED = 2
 } kedge_outcome;
 
-/* Waits until the edit has been decided and pulled. Returns KEDGE_TIMEOUT after `timeout_ms`;
- * KEDGE_NOT_FOUND when no edit has this sequence; KEDGE_CORRUPT when outbox.db is damaged (see
- * kedge_get_sync_status); KEDGE_INVALID_ARGUMENT when it would have to wait in a callback on the
- * worker thread; KEDGE_CANCELLED when another thread closes the database. An outcome is final
- * unless the backend is restored from an older backup. Then the edit is pending again and the
- * server decides it again, unless it was a rejection that was dismissed or resubmitted. An edit
- * that is counted in kedge_sync_status.unrecovered has the outcome applied, since it is not known
- * which edits these are. */
+/* Waits until the edit has been decided and pulled. Returns KEDGE_TIMEOUT after `timeout_ms` (-1:
+ * no timeout); KEDGE_NOT_FOUND when no edit has this sequence; KEDGE_CORRUPT when outbox.db is
+ * damaged (see kedge_get_sync_status); KEDGE_INVALID_ARGUMENT when it would have to wait in a
+ * callback on the worker thread; KEDGE_CANCELLED when another thread closes the database. An
+ * outcome is final unless the backend is restored from an older backup. Then the edit is pending
+ * again and the server decides it again, unless it was a rejection that was dismissed or
+ * resubmitted. An edit that is counted in kedge_sync_status.unrecovered has the outcome applied,
+ * since it is not known which edits these are. */
 KEDGE_API kedge_status kedge_wait(kedge_db *db, int64_t sequence, int32_t timeout_ms,
                                   kedge_outcome *KEDGE_NULLABLE outcome,
                                   kedge_error *KEDGE_NULLABLE error);
