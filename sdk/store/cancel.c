@@ -88,7 +88,7 @@ static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *
     }
     status = kedge_edit_commit(store, &outbox, &cache, asked->changes, error);
     /* An undo of it would subtract what was never added. */
-    if (status == KEDGE_OK) kedge_undo_log_forget(&store->undo, sequence);
+    if (status == KEDGE_OK) kedge_undo_log_void(&store->undo, sequence);
     return status;
 }
 

@@ -13,7 +13,9 @@ static kedge_status follow_work(kedge_store *store, void *context, kedge_error *
     /* A cache that could not be written: what its process committed stands in the outbox alone. */
     if (status == KEDGE_OK && !kedge_prediction_fits(&outbox, &cache))
         kedge_change_log_tell_all(store);
-    if (status == KEDGE_OK) kedge_undo_rebase(store, NULL, &cache); /* they may have pulled */
+    /* They have pulled. */
+    if (status == KEDGE_OK && cache.version != store->undo.version)
+        kedge_undo_rebase(store, NULL, &cache);
     return status;
 }
 

@@ -372,6 +372,18 @@ bool kedge_undo_group_has(const kedge_undo_group *group, int64_t sequence)
     return false;
 }
 
+/* Sums of increments are not told apart. */
+static bool is_void(const kedge_undo_change *change, int64_t sequence)
+{
+    bool last = sequence == change->last_sequence;
+    return last || (change->kind == KEDGE_UNDO_NUMBER && kedge_undo_change_has(change, sequence));
+}
+
+void kedge_undo_group_void(kedge_undo_group *group, int64_t sequence)
+{
+    drop(group, is_void, sequence);
+}
+
 void kedge_undo_group_forget(kedge_undo_group *group, int64_t sequence)
 {
     drop(group, kedge_undo_change_has, sequence);

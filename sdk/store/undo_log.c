@@ -68,20 +68,20 @@ kedge_undo_group *kedge_undo_log_find(kedge_undo_log *log, int64_t sequence)
     return NULL;
 }
 
-static void forget_in(kedge_undo_stack *stack, int64_t sequence)
+static void void_in(kedge_undo_stack *stack, int64_t sequence)
 {
     for (size_t i = stack->count; i > 0; i--) {
         kedge_undo_group *group = &stack->groups[i - 1];
-        kedge_undo_group_forget(group, sequence);
+        kedge_undo_group_void(group, sequence);
         if (group->count == 0) kedge_undo_stack_remove(stack, group);
     }
 }
 
-void kedge_undo_log_forget(kedge_undo_log *log, int64_t sequence)
+void kedge_undo_log_void(kedge_undo_log *log, int64_t sequence)
 {
-    kedge_undo_group_forget(&log->open, sequence);
-    forget_in(&log->undo, sequence);
-    forget_in(&log->redo, sequence);
+    kedge_undo_group_void(&log->open, sequence);
+    void_in(&log->undo, sequence);
+    void_in(&log->redo, sequence);
 }
 
 static void drop_oldest(kedge_undo_stack *stack)

@@ -62,6 +62,7 @@ typedef struct kedge_undo_log {
     kedge_undo_group open;
     kedge_undo_stack undo;
     kedge_undo_stack redo;
+    int64_t version; /* of the cache, at which the changes are */
 } kedge_undo_log;
 
 /* ---- groups ---- */
@@ -94,6 +95,9 @@ kedge_status kedge_undo_group_take(kedge_undo_group *group, kedge_undo_group *ma
                                    int64_t sequence, kedge_error *error);
 /* Whether the edit made one of its changes, alone or with others. */
 bool kedge_undo_group_has(const kedge_undo_group *group, int64_t sequence);
+/* The edit has done nothing. Drops the changes that it made; one that a later edit went on to
+ * another value stays, and leads to that value. */
+void kedge_undo_group_void(kedge_undo_group *group, int64_t sequence);
 /* Drops the changes that the edit made, alone or with others. */
 void kedge_undo_group_forget(kedge_undo_group *group, int64_t sequence);
 /* Drops the changes that lead to where they began. */
@@ -122,8 +126,8 @@ void kedge_undo_stack_remove(kedge_undo_stack *stack, kedge_undo_group *group);
 /* The group, open or to be undone, that the edit belongs to; NULL: none. */
 kedge_undo_group *kedge_undo_log_find(kedge_undo_log *log, int64_t sequence);
 void kedge_undo_stack_clear(kedge_undo_stack *stack);
-/* Drops the changes that the edit made, alone or with others, from all groups. */
-void kedge_undo_log_forget(kedge_undo_log *log, int64_t sequence);
+/* kedge_undo_group_void in all groups. */
+void kedge_undo_log_void(kedge_undo_log *log, int64_t sequence);
 
 /* The value at a pointer in a canonical document; empty when there is none. KEDGE_NO_MEMORY. */
 kedge_status kedge_undo_value_at(const kedge_allocator *allocator, kedge_bytes document,

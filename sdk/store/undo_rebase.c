@@ -144,6 +144,7 @@ void kedge_undo_rebase(kedge_store *store, const kedge_wire_patch *patch,
 {
     kedge_undo_log *log = &store->undo;
     KEDGE_ASSERT(store->locked);
+    log->version = cache->version;
     bool empty = log->undo.count == 0 && log->redo.count == 0 && log->open.count == 0;
     if (empty || (patch != NULL && patch->count == 0)) return;
     if (patch != NULL && patch->operations[0].kind == KEDGE_WIRE_PATCH_CLEAR) patch = NULL;
@@ -158,6 +159,8 @@ static kedge_status find_void(kedge_store *store, int64_t first, int64_t last, i
     static const char *const sql =
         "SELECT sequence FROM rejected WHERE sequence BETWEEN ?1 AND ?2 AND state <> 4 UNION ALL"
         " SELECT sequence FROM pending WHERE sequence BETWEEN ?1 AND ?2 AND name = 'kedge.noop'"
+        " UNION ALL"
+        " SELECT sequence FROM confirmed WHERE sequence BETWEEN ?1 AND ?2 AND name = 'kedge.noop'"
         " {least}";
     kedge_status status =
         kedge_store_db_find_number(&store->outbox, sql, sequence, error, "ii", first, last);
@@ -180,7 +183,7 @@ static kedge_status forget_void(kedge_store *store, kedge_undo_group *group, ked
         int64_t sequence;
         kedge_status status = find_void(store, first, last, &sequence, error);
         if (status != KEDGE_OK || sequence == INT64_MAX) return status;
-        kedge_undo_group_forget(group, sequence);
+        kedge_undo_group_void(group, sequence);
         first = sequence + 1;
     }
     return KEDGE_OK;

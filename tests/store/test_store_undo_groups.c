@@ -191,10 +191,37 @@ static void test_an_increment_that_another_process_cancelled_is_not_subtracted(v
     int64_t sequence = add_to_ten(&f);
     assert_int_equal(fixture_try_open(&f, f.path, &other), KEDGE_OK);
     cancel(&f, other, sequence);
+    if (*state != NULL) fixture_sync(&f);
     assert_int_equal(take_back(&f, false, &result), KEDGE_CONFLICT);
     assert_string_equal(f.error.code, "undo-conflict");
     fixture_expect(&f, "1", "{\"n\":10}");
     kedge_store_close(other);
+    fixture_end(&f);
+}
+
+static void test_nor_is_it_once_the_server_has_decided_what_holds_its_place(void **state)
+{
+    void *synced = state;
+    test_an_increment_that_another_process_cancelled_is_not_subtracted(&synced);
+}
+
+/* The group leads from A over B, which is cancelled, to C. */
+static void test_a_value_behind_a_cancelled_one_is_taken_back(void **state)
+{
+    fixture f;
+    (void)state;
+    fixture_begin(&f);
+    fixture_open(&f);
+    fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"1\",\"value\":\"A\"}");
+    begin_group(&f, "");
+    int64_t sequence =
+        fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"1\",\"value\":\"B\"}");
+    fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"1\",\"value\":\"C\"}");
+    end_group(&f);
+    cancel(&f, f.store, sequence);
+    fixture_expect(&f, "1", "\"C\"");
+    takes_back(&f, false);
+    fixture_expect(&f, "1", "\"A\"");
     fixture_end(&f);
 }
 
@@ -224,6 +251,8 @@ int main(void)
         cmocka_unit_test(test_a_cancelled_increment_is_not_subtracted),
         cmocka_unit_test(test_a_cancelled_undo_is_not_redone),
         cmocka_unit_test(test_an_increment_that_another_process_cancelled_is_not_subtracted),
+        cmocka_unit_test(test_nor_is_it_once_the_server_has_decided_what_holds_its_place),
+        cmocka_unit_test(test_a_value_behind_a_cancelled_one_is_taken_back),
         cmocka_unit_test(test_a_rejected_increment_is_not_subtracted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
