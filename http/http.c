@@ -174,13 +174,16 @@ static bool deliver_finished(kedge_http *http)
     return delivered;
 }
 
-/* How long the thread may be away before it counts. */
-#define AWAY_MS 100
+/* How long the thread may be away before it counts, and how much of it counts: a machine may sleep
+ * for hours meanwhile. */
+#define AWAY_MS     100
+#define AWAY_MAX_MS 600000
 
 void kedge_http_make_up(kedge_http *http)
 {
     int64_t now_ms = http->environment->monotonic_ms(http->environment->context);
     int64_t away_ms = now_ms - http->left_ms;
+    if (away_ms > AWAY_MAX_MS) away_ms = AWAY_MAX_MS;
     http->left_ms = now_ms;
     /* A handle whose timer is put off has none, and with a descriptor nobody looks at it again. */
     if (away_ms < AWAY_MS || kedge_http_descriptor(http) >= 0) return;

@@ -22,8 +22,8 @@ typedef struct kedge_api_request {
     bool body_truncated; /* the body was longer than that */
     bool accepts_gzip;
     bool takes_parts; /* the response may have a rest */
-    /* The request was admitted before, and its response was `unfinished`. What it may do is not
-     * asked again: a refusal would say that nothing of it was done. */
+    /* The request was admitted before, and its response was `unfinished`. Budgets and new clients
+     * are not asked again: a refusal would say that nothing of it was done. Access is. */
     bool goes_on;
     kedge_bytes range; /* the Range header, or empty */
     const kedge_identity *identity;

@@ -10,6 +10,7 @@
 #include "backend/log/segments.h"
 #include "backend/logged/snapshot_object.h"
 #include "backend/logged/snapshots.h"
+#include "backend/ports/deadline.h"
 #include "backend/versioned/commit/commit.h"
 #include "backend/versioned/state/checkpoint.h"
 #include "backend/versioned/versions/blob.h"
@@ -211,6 +212,16 @@ static kedge_status fail_far(kedge_error *error)
                       "no snapshot is near enough for a replay");
 }
 
+/* A replay within a request ends with it, and holds so much. */
+static kedge_status check_bounds(const making *work, size_t bytes, kedge_error *error)
+{
+    if (work->bytes_max == SIZE_MAX) return KEDGE_OK;
+    if (bytes > work->bytes_max ||
+        kedge_overlay_bytes(work->state.slice.overlay) > KEDGE_LOGGED_REPLAY_CHANGES)
+        return fail_far(error);
+    return kedge_deadline_check(error);
+}
+
 static kedge_status replay(making *work, kedge_error *error)
 {
     kedge_logged_reader reader;
@@ -227,9 +238,9 @@ static kedge_status replay(making *work, kedge_error *error)
         status = kedge_logged_read(&reader, &entry, error);
         if (status != KEDGE_OK) break;
         bytes += entry.bytes;
-        status = bytes > work->bytes_max
-                     ? fail_far(error)
-                     : replay_entry(work, &reader, ++number, entry.version, error);
+        status = check_bounds(work, bytes, error);
+        if (status == KEDGE_OK)
+            status = replay_entry(work, &reader, ++number, entry.version, error);
         kedge_version_release(entry.version);
     }
     kedge_logged_reader_close(&reader);

@@ -62,8 +62,9 @@ kedge_status kedge_logged_rejection_read(kedge_bytes object, int64_t number, ked
 
 /* What a replay rejects, where no snapshot tells it. Nothing is written. */
 typedef struct kedge_logged_replayed kedge_logged_replayed;
-#define KEDGE_LOGGED_REPLAY_ENTRIES 1100    /* some more than one snapshot is behind the other */
-#define KEDGE_LOGGED_REPLAY_BYTES   4194304 /* of entries */
+#define KEDGE_LOGGED_REPLAY_ENTRIES 1100     /* some more than one snapshot is behind the other */
+#define KEDGE_LOGGED_REPLAY_BYTES   4194304  /* of entries */
+#define KEDGE_LOGGED_REPLAY_CHANGES 16777216 /* bytes of the items that they change */
 /* Replays the entries behind a snapshot (below 1: from the start) up to the entry `number`.
  * KEDGE_LIMIT_EXCEEDED: these are more. KEDGE_UNSUPPORTED: this server lacks a mutator.
  * KEDGE_CORRUPT also when the snapshot is damaged. `project` must outlive the result. */

@@ -108,8 +108,8 @@ KEDGE_API void kedge_sync_watch_free(kedge_sync_watch *KEDGE_NULLABLE watch);
  * response that came before may still be applied. Other processes that have the database open go
  * on, with the edits of this one, too. The setting is not stored: the next kedge_open starts from
  * its options. Without a `url` it returns KEDGE_OK, too, and the database stays offline. With
- * `online` true, also when it is online already, Kedge asks the token function again before the
- * next request: call it when somebody has logged in or out. */
+ * `online` true, also when it is online already, the process that syncs asks the token function
+ * again before its next request: call it there when somebody has logged in or out. */
 KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
                                         kedge_error *KEDGE_NULLABLE error);
 

@@ -62,9 +62,9 @@ typedef struct kedge_undo_result {
  * others change before the server decides stay as they are; when these are all places, the undo is
  * in the inbox of rejected edits with the code "restore-conflict". Any thread; no network is used.
  * Errors: as of kedge_mutate; KEDGE_NOT_FOUND "nothing-to-undo"; KEDGE_CONFLICT "undo-open": a
- * group must end first; KEDGE_CONFLICT "undo-conflict": all of its places were changed since, or
- * another process made its client-only edits again; nothing is undone, and the group is
- * forgotten. */
+ * group must end first; KEDGE_CONFLICT "undo-conflict": all of its places were changed since, all
+ * of its edits were rejected or cancelled, or another process made its client-only edits again;
+ * nothing is undone, and the group is forgotten. */
 KEDGE_API kedge_status kedge_undo(kedge_db *db, kedge_undo_result *KEDGE_NULLABLE result,
                                   kedge_error *KEDGE_NULLABLE error);
 

@@ -17,6 +17,7 @@
 #define LARGE       10000 /* a blob of its own, which the page has */
 #define BY_HASH     70000 /* one that the page names by its hash */
 #define SMALL_ITEMS 60
+#define LARGE_ITEMS 4
 
 static const kedge_project_ref ref = {{"acme", 4}, {"sheet", 5}};
 
@@ -310,6 +311,50 @@ static void test_a_replay_tells_what_no_snapshot_has_decided_yet(void **state)
     }
 }
 
+/* Of an object; `args` names the member of the args that it is. */
+static void push_large(api_world *world, int id, const char *name, const char *args, size_t size)
+{
+    kedge_buffer mutation = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_format(&mutation,
+                               "{\"clientID\":\"c1\",\"id\":%d,\"name\":\"%s\",\"timestamp\":7,"
+                               "\"args\":{\"collection\":\"d\",\"id\":\"i%d\",\"%s\":{\"%s\":\"",
+                               id, name, id % LARGE_ITEMS, args, args);
+    for (size_t i = 0; i < size; i++)
+        kedge_buffer_append_byte(&mutation, 'v');
+    kedge_buffer_append_text(&mutation, "\"}}}");
+    push(world, "c1", kedge_buffer_bytes(&mutation));
+    kedge_buffer_free(&mutation);
+}
+
+/* Small entries that change large items. Behind the bound nothing is told. */
+static void test_a_replay_holds_a_bounded_part_of_the_items(void **state)
+{
+    (void)state;
+    for (int changed = 1; changed <= LARGE_ITEMS; changed += LARGE_ITEMS - 1) {
+        api_world *world = new_world();
+        for (int id = 1; id <= LARGE_ITEMS; id++)
+            push_large(world, id, "kedge.put", "value", KEDGE_LOGGED_REPLAY_CHANGES / LARGE_ITEMS);
+        snap(world, LARGE_ITEMS);
+        patch_nothing(world, "c3", 1, "");
+        for (int id = 1; id <= changed; id++)
+            push_large(world, LARGE_ITEMS + id, "kedge.merge", "patch", 1);
+        put(world, LARGE_ITEMS + changed + 1, 10);
+        pull(world, "c2", "null");
+        pull(world, "c2", api_cookie(world));
+        assert_int_equal(api_number(world, "kedge.version"), LARGE_ITEMS + changed + 2);
+        const char *cookie = api_cookie(world);
+        patch_nothing(world, "c2", 1, ",\"origin\":{\"client\":\"c3\",\"id\":1}");
+        pull(world, "c2", cookie);
+        if (changed == 1) {
+            expect_rejected(world);
+        } else {
+            assert_response_is(world, 200, "");
+            assert_null(api_at(world, "kedge.log.entries.0.mutations.0.code"));
+        }
+        api_world_free(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_a_replay_tells_what_a_snapshot_that_is_lost_has_decided),
         cmocka_unit_test(test_who_waits_for_a_snapshot_asks_for_it),
         cmocka_unit_test(test_a_replay_tells_what_no_snapshot_has_decided_yet),
+        cmocka_unit_test(test_a_replay_holds_a_bounded_part_of_the_items),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "http/http.h"
 #include "tests/support/scripted_server.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -12,8 +13,8 @@
 
 #include <cmocka.h>
 
-#define DEADLINE_MS 200
-#define AWAY_MS     400
+#define DEADLINE_MS 1500
+#define AWAY_MS     2500
 
 static kedge_environment environment;
 static atomic_bool away; /* the thread that polls has begun its other work */
@@ -37,7 +38,7 @@ static void be_away(void)
     int64_t until_ms = environment.monotonic_ms(environment.context) + AWAY_MS;
     atomic_store(&away, true);
     while (environment.monotonic_ms(environment.context) < until_ms)
-        continue;
+        sched_yield();
 }
 
 static void done_and_away(void *context, const kedge_http_response *response)
@@ -51,7 +52,7 @@ static bool answer(void *context, const scripted_request *request)
 {
     (void)context;
     while (strcmp(request->target, "/late") == 0 && !atomic_load(&away))
-        continue;
+        sched_yield();
     scripted_respond(request, 200, "Content-Type: text/plain\r\n", "here");
     return true;
 }

@@ -105,14 +105,15 @@ def kedge_python_token(userdata: Any, buffer: Any, buffer_size: int) -> int:
 @ffi.def_extern()  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_dispatch(userdata: Any, work: Any, argument: Any) -> None:
-    run = once(functools.partial(work, argument))
+    run = None
     try:
+        run = once(functools.partial(work, argument))
         ffi.from_handle(userdata).dispatch(run)
     except BaseException:  # SystemExit, too: a watch without its work would wait for ever
         try:
             logger.exception("the dispatcher has raised; work that it has not run runs on Kedge's thread")
         finally:
-            run()  # the work must run once
+            (run or functools.partial(work, argument))()  # the work must run once
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
