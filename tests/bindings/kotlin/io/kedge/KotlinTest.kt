@@ -279,8 +279,12 @@ class KotlinTest {
                 db.changes(), db.statuses(), db.rejections(), db.results("SELECT id FROM notes"),
                 db.entries<Note>("notes"),
             )
-            val jobs = flows.map { flow -> launch(Dispatchers.Default) { flow.collect { } } }
-            while (db.java.openCount() < jobs.size) kotlinx.coroutines.yield()
+            // One behind the other, and that of entries() last: it has a scan beside its watch.
+            val jobs = flows.mapIndexed { index, flow ->
+                launch(Dispatchers.Default) { flow.collect { } }.also {
+                    while (db.java.openCount() <= index) kotlinx.coroutines.yield()
+                }
+            }
             close(db)
             withTimeout(120.seconds) { jobs.joinAll() }
             assertTrue(jobs.none { it.isCancelled })
