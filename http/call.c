@@ -153,7 +153,6 @@ void kedge_http_call_set_times(const kedge_http_call *call)
 static void set_safety(kedge_http_call *call, const kedge_http_request *request)
 {
     CURL *easy = call->easy;
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     /* "/a/../b" is a path of its own where it names an object. */
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
@@ -223,6 +222,8 @@ kedge_status kedge_http_call_new(kedge_http *http, const kedge_http_request *req
     made->response_headers = kedge_buffer_make(allocator);
     made->response_body = kedge_buffer_make(allocator);
     made->easy = curl_easy_init();
+    /* Before anything can fail: without it, the end of a handle changes what SIGPIPE does. */
+    curl_easy_setopt(made->easy, CURLOPT_NOSIGNAL, 1L);
     kedge_buffer_append_bytes(&made->request_body, request->body);
 
     kedge_status status = kedge_buffer_status(&made->request_body, error);

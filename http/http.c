@@ -16,6 +16,23 @@ static void init_curl(void)
     curl_ready = curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
+/* While libcurl ends a multi handle it changes what the process does on SIGPIPE, unless the handle
+ * that the multi handle was given last has CURLOPT_NOSIGNAL. So also one that never sends gets such
+ * a handle. */
+static CURLM *make_multi(void)
+{
+    CURLM *multi = curl_multi_init();
+    CURL *easy = curl_easy_init();
+    bool given = multi != NULL && easy != NULL &&
+                 curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+                 curl_multi_add_handle(multi, easy) == CURLM_OK;
+    if (given) curl_multi_remove_handle(multi, easy);
+    curl_easy_cleanup(easy);
+    if (given) return multi;
+    curl_multi_cleanup(multi);
+    return NULL;
+}
+
 kedge_status kedge_http_new(const kedge_environment *environment, uint32_t connections_max,
                             kedge_http **http, kedge_error *error)
 {
@@ -28,7 +45,7 @@ kedge_status kedge_http_new(const kedge_environment *environment, uint32_t conne
     if (made == NULL) return kedge_fail_no_memory(error);
     made->environment = environment;
     made->left_ms = environment->monotonic_ms(environment->context);
-    made->multi = curl_multi_init();
+    made->multi = make_multi();
     if (made->multi == NULL) {
         kedge_release(environment->allocator, made);
         return kedge_fail_no_memory(error);
