@@ -158,6 +158,27 @@ static void test_a_name_that_is_imported_under_is_refused_to_a_fork(void **state
     assert_int_equal(api_post_as(world, &root, "fork", body), 201);
 }
 
+static int rebase(api_world *world, int from)
+{
+    const char *body = api_format("{\"from_project\":\"copy\",\"from_version\":%d,"
+                                  "\"to_version\":11,\"job\":\"j\",\"next\":null}",
+                                  from);
+    return api_ask(world, &root, "POST", "/v1/orgs/acme/projects/base/rebase",
+                   kedge_bytes_of(body));
+}
+
+/* The fork has what the import has, which goes by another name than the fork's source. */
+static void test_what_a_fork_holds_is_not_replayed_from_an_import_of_its_source(void **state)
+{
+    api_world *world = *state;
+    assert_int_equal(api_post_as(world, &root, "fork", "{\"version\":6,\"to\":\"base\"}"), 201);
+    transfer(world);
+    assert_int_equal(rebase(world, 5), 409);
+    assert_string_equal(api_code(world), "rebase-range-in-base");
+    assert_int_equal(rebase(world, 7), 200);
+    assert_int_equal(api_count(world, "mutations"), 5);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -167,6 +188,7 @@ int main(void)
         TEST(test_so_they_do_behind_retention),
         TEST(test_a_client_goes_on_with_its_cookie),
         TEST(test_a_name_that_is_imported_under_is_refused_to_a_fork),
+        TEST(test_what_a_fork_holds_is_not_replayed_from_an_import_of_its_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,21 +63,39 @@ static kedge_status check_request(rebasing *work, kedge_error *error)
     return KEDGE_OK;
 }
 
-/* The project that `project` was forked from, by its name; "": it was not forked. */
-static kedge_status find_parent(const kedge_project *project,
-                                char parent[KEDGE_LIMIT_NAME_BYTES + 1], int64_t *version,
+/* What a project was forked from. */
+typedef struct parent_version {
+    char project[KEDGE_LIMIT_NAME_BYTES + 1]; /* "": it was not forked */
+    int64_t number;
+    char lineage[KEDGE_LINEAGE_HEX];
+} parent_version;
+
+static kedge_status find_parent(const kedge_project *project, parent_version *parent,
                                 kedge_error *error)
 {
     const kedge_version *creation = NULL;
     kedge_status status = kedge_version_load_creation(project, &creation, error);
     if (status != KEDGE_OK) return status;
-    bool forked =
-        creation->forked.size > 0 &&
-        kedge_json_member_chars(creation->forked, "project", parent, KEDGE_LIMIT_NAME_BYTES + 1) &&
-        kedge_json_member_integer(creation->forked, "version", version);
-    if (!forked) parent[0] = '\0';
+    kedge_bytes forked = creation->forked;
+    bool is_fork =
+        forked.size > 0 &&
+        kedge_json_member_chars(forked, "project", parent->project, sizeof parent->project) &&
+        kedge_json_member_integer(forked, "version", &parent->number) &&
+        kedge_json_member_chars(forked, "lineage", parent->lineage, sizeof parent->lineage);
+    if (!is_fork) parent->project[0] = '\0';
     kedge_version_release(creation);
     return KEDGE_OK;
+}
+
+/* Whether the version is of the source: by the source's name, or by a lineage that the source has.
+ * A project that was imported under another name has the versions of the one that was exported. */
+static kedge_status is_of_source(const rebasing *work, const parent_version *parent,
+                                 bool *of_source, kedge_error *error)
+{
+    const kedge_project *from = work->rebase->from;
+    *of_source = kedge_bytes_equal_text(from->ref.project, parent->project);
+    if (*of_source) return KEDGE_OK;
+    return kedge_version_is_known(from, parent->number, parent->lineage, of_source, error);
 }
 
 /* A fork, or a fork of one, that was made behind the beginning of the range has the first mutations
@@ -89,20 +107,21 @@ static kedge_status check_base(const rebasing *work, kedge_error *error)
     kedge_project of = *rebase->to;
     if (!kedge_bytes_equal(of.ref.organization, rebase->from->ref.organization)) return KEDGE_OK;
     for (int generation = 0; generation < KEDGE_REBASE_GENERATIONS_MAX; generation++) {
-        int64_t version = 0;
-        char parent[KEDGE_LIMIT_NAME_BYTES + 1] = "";
-        kedge_status status = find_parent(&of, parent, &version, error);
+        parent_version parent = {.number = 0};
+        bool of_source = false;
+        kedge_status status = find_parent(&of, &parent, error);
         if (status == KEDGE_NOT_FOUND && generation > 0) return KEDGE_OK; /* it is gone */
         if (status != KEDGE_OK) return status;
-        if (parent[0] == '\0') return KEDGE_OK;
-        if (kedge_bytes_equal_text(rebase->from->ref.project, parent) &&
-            version >= rebase->from_version) {
+        if (parent.project[0] == '\0') return KEDGE_OK;
+        status = is_of_source(work, &parent, &of_source, error);
+        if (status != KEDGE_OK) return status;
+        if (of_source && parent.number >= rebase->from_version) {
             return kedge_fail(error, KEDGE_CONFLICT, "rebase-range-in-base",
                               "the target was forked from this project at version %lld and holds "
                               "what came before; the range may start at version %lld",
-                              (long long)version, (long long)version + 1);
+                              (long long)parent.number, (long long)parent.number + 1);
         }
-        memcpy(project, parent, sizeof project);
+        memcpy(project, parent.project, sizeof project);
         of.ref.project = kedge_bytes_of(project);
     }
     return kedge_fail(
@@ -176,14 +195,17 @@ static kedge_status find_sender(rebasing *work, kedge_bytes user, size_t *sender
 static kedge_status check_mutator(const rebasing *work, int64_t version,
                                   const kedge_version_mutation *mutation, kedge_error *error)
 {
-    if (mutation->outcome != KEDGE_MUTATION_APPLIED) return KEDGE_OK;
-    if (kedge_registry_find(work->rebase->to->backend->options.registry, mutation->name) != NULL) {
+    kedge_batch_part lack;
+    const kedge_registry *registry = work->rebase->to->backend->options.registry;
+    /* Of which version a mutator was, a version tells of the parts of a batch alone. */
+    if (mutation->outcome != KEDGE_MUTATION_APPLIED ||
+        !kedge_registry_lacks(registry, mutation->name, 1, mutation->args, &lack)) {
         return KEDGE_OK;
     }
     return kedge_fail(error, KEDGE_CONFLICT, "mutator-unknown",
-                      "version %lld of the source applied \"%.*s\", for which there is no mutator "
-                      "here: it would be rejected for good",
-                      (long long)version, (int)mutation->name.size, mutation->name.data);
+                      "version %lld of the source applied \"%s\", for which there is no mutator of "
+                      "version %lld or above here: it would be rejected for good",
+                      (long long)version, lack.name, (long long)lack.version);
 }
 
 static kedge_status take(rebasing *work, int64_t version, const kedge_version_mutation *mutation,
