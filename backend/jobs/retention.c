@@ -3,6 +3,7 @@
 
 #include "backend/jobs/rows.h"
 #include "backend/versioned/state/checkpoint.h"
+#include "backend/versioned/versions/blob.h"
 #include "backend/versioned/versions/versions.h"
 #include "common/error.h"
 
@@ -117,12 +118,38 @@ static kedge_status has_base(retaining *work, const kedge_version_collection *co
     return status;
 }
 
+/* A body that stood in a delta and has lost its hash has no size any more (model/version.h). When
+ * no repair has put it into blobs, the checkpoint or the args of an old version may have the only
+ * copy: they must not be replaced by what the deltas say. */
+static kedge_status check_bodies(const retaining *work, kedge_bytes collection,
+                                 const kedge_map *fold, kedge_error *error)
+{
+    kedge_buffer body = kedge_buffer_make(work->project->allocator);
+    kedge_status status = KEDGE_OK;
+    const kedge_item *item = kedge_map_next(fold, true, (kedge_bytes){NULL, 0});
+    while (item != NULL && status == KEDGE_OK) {
+        const kedge_entry *entry = &item->entry;
+        kedge_error failure = {0};
+        if (entry->body.data == NULL && entry->size == 0)
+            status = kedge_blob_body(work->project, collection, entry->hash, NULL, &body, &failure);
+        if (status != KEDGE_OK)
+            kedge_fail(error, status, failure.code,
+                       "%s; verify --repair may find it elsewhere: nothing was removed",
+                       failure.message);
+        kedge_buffer_clear(&body);
+        item = kedge_map_next(fold, false, entry->id);
+    }
+    kedge_buffer_free(&body);
+    return status;
+}
+
 static kedge_status make_base(retaining *work, const kedge_version_collection *collection,
                               const kedge_map *fold, kedge_error *error)
 {
     char lineage[KEDGE_LINEAGE_HEX];
     bool has = false;
-    kedge_status status = has_base(work, collection, fold, &has, error);
+    kedge_status status = check_bodies(work, collection->name, fold, error);
+    if (status == KEDGE_OK) status = has_base(work, collection, fold, &has, error);
     if (status != KEDGE_OK || has) return status;
     status = lineage_of(work, collection, lineage, error);
     if (status == KEDGE_OK) {

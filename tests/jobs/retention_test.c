@@ -322,6 +322,38 @@ static void test_a_lost_delta_stops_retention_before_it_removes_anything(void **
     assert_int_equal(world_count_records(world, "Retention"), 0);
 }
 
+/* The checkpoint and the args have the only copies, which retention would remove. */
+static void test_a_damaged_body_in_a_delta_stops_retention_until_it_is_repaired(void **state)
+{
+    test_world *world = *state;
+    kedge_retention_result result;
+    kedge_verify_summary summary;
+    kedge_error error = {0};
+    kept_lines kept;
+    char hex[KEDGE_SHA256_HEX];
+    char delta[256];
+    world_put(world, "c1", 1, "b", 4);
+    lines_begin(&kept);
+    assert_int_equal(kedge_checkpoint_project(NOTES(world), &kept.lines, NULL), KEDGE_OK);
+    for (int i = 2; i <= 6; i++)
+        world_put(world, "c1", i, "a", i);
+    kedge_sha256_hex(KEDGE_BYTES("{\"v\":4}"), hex);
+    snprintf(delta, sizeof delta, "{\"items\":{\"b\":{\"hash\":\"%s\",\"body\":{\"w\":444}}}}",
+             hex);
+    damage_text(world, "ProjectVersion#pv_000000000001", "delta", delta);
+    world_restart(world);
+    assert_int_equal(try_retain(world, 2, 0, &result, &error), KEDGE_CORRUPT);
+    assert_string_equal(error.code, "item-body-missing");
+    assert_true(is_there(world, 1));
+    assert_int_equal(kedge_repair_project(NOTES(world), &kept.lines, &summary, NULL), KEDGE_OK);
+    lines_end(&kept);
+    assert_int_equal(summary.lost, 0);
+    assert_int_equal(retain(world, 2), world_head(world) - 1);
+    world_restart(world);
+    assert_string_equal(world_value(world, "b"), "{\"v\":4}");
+    jobs_check(world);
+}
+
 /* A store that charges for the size of what is replaced has a limit on it in each second. */
 static void test_large_records_are_not_replaced_in_one_transaction(void **state)
 {
@@ -550,6 +582,7 @@ int main(void)
         OVER_ALL(test_checkpoints_can_be_written_behind_removed_versions),
         OVER_ALL(test_a_checkpoint_that_is_wrong_does_not_become_the_truth),
         OVER_MEMORY(test_a_lost_delta_stops_retention_before_it_removes_anything),
+        OVER_MEMORY(test_a_damaged_body_in_a_delta_stops_retention_until_it_is_repaired),
         OVER_MEMORY(test_large_records_are_not_replaced_in_one_transaction),
         OVER_ALL(test_an_old_head_in_memory_cannot_commit_behind_a_removed_version),
         OVER_ALL(test_a_reader_that_started_from_a_removed_version_goes_on),
