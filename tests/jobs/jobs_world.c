@@ -247,6 +247,25 @@ void damage_number(test_world *world, const char *prefix, const char *name, int6
     change(world, prefix, (kedge_attribute){name, KEDGE_ATTRIBUTE_NUMBER, {NULL, 0}, number});
 }
 
+void damage_nothing_but_bytes(test_world *world, const char *prefix, const char *name)
+{
+    kedge_record_set set = {0};
+    kedge_buffer plain = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer other = kedge_buffer_make(&kedge_allocator_default);
+    find_record(world, prefix, &set);
+    const kedge_attribute *found = kedge_record_attribute(&set.records[0], name);
+    assert_non_null(found);
+    assert_int_equal(found->type, KEDGE_ATTRIBUTE_BINARY);
+    assert_int_equal(kedge_gunzip(found->bytes, 1000000, &plain, NULL), KEDGE_OK);
+    assert_int_equal(kedge_gzip_quick(kedge_buffer_bytes(&plain), &other, NULL), KEDGE_OK);
+    assert_false(kedge_bytes_equal(found->bytes, kedge_buffer_bytes(&other)));
+    change(world, prefix,
+           (kedge_attribute){name, KEDGE_ATTRIBUTE_BINARY, kedge_buffer_bytes(&other), 0});
+    kedge_buffer_free(&plain);
+    kedge_buffer_free(&other);
+    kedge_record_set_free(&set);
+}
+
 void damage_blob(test_world *world, const char *prefix, const char *plain)
 {
     const kedge_blobs *blobs = &world->store_blobs;

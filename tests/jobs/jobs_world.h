@@ -63,6 +63,8 @@ void jobs_delete_derived_above(test_world *world, int64_t through);
 void damage_delete(test_world *world, const char *prefix);
 void damage_text(test_world *world, const char *prefix, const char *name, const char *text);
 void damage_number(test_world *world, const char *prefix, const char *name, int64_t number);
+/* The same value of an attribute that is gzip, as another version of zlib may write it. */
+void damage_nothing_but_bytes(test_world *world, const char *prefix, const char *name);
 /* Replaces the first blob with this prefix by other bytes of gzip. */
 void damage_blob(test_world *world, const char *prefix, const char *plain);
 

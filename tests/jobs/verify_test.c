@@ -115,6 +115,19 @@ static void test_a_store_that_does_not_answer_is_no_finding(void **state)
     }
 }
 
+static void test_a_row_that_another_zlib_has_compressed_is_no_finding(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    push_begin(&builder);
+    for (int i = 1; i <= 40; i++)
+        push_add(&builder, "c1", i, "a", i);
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
+    damage_nothing_but_bytes(world, "Mutation#c1#", "outcomes");
+    jobs_check(world);
+}
+
 /* ---- damage ---- */
 
 static void expect(test_world *world, const char *finding)
@@ -312,6 +325,7 @@ int main(void)
         OVER_BOTH(test_a_fork_is_sound),
         OVER_MEMORY(test_a_project_that_is_not_there_is_told),
         OVER_MEMORY(test_a_store_that_does_not_answer_is_no_finding),
+        OVER_MEMORY(test_a_row_that_another_zlib_has_compressed_is_no_finding),
         OVER_MEMORY(test_a_missing_body_is_found),
         OVER_MEMORY(test_a_body_of_another_content_is_found),
         OVER_MEMORY(test_a_missing_version_is_found),
