@@ -127,7 +127,8 @@ bool kedge_admin_has_stores(const kedge_admin_command *command)
 bool kedge_admin_makes_data(const kedge_admin_command *command)
 {
     bool creates = command->method != NULL && strcmp(command->method, "PUT") == 0;
-    return (creates && command->arguments[0] == NULL) || command->run == kedge_admin_import;
+    return (creates && command->arguments[0] == NULL) || command->run == kedge_admin_import ||
+           command->run == kedge_admin_create_log_project;
 }
 
 static kedge_status check_arguments(const kedge_admin_command *command,

@@ -14,7 +14,8 @@ const char kedge_stores_help[] =
     "  --region REGION     default: AWS_REGION, or the profile's\n"
     "  --profile PROFILE   of the shared AWS configuration files; default: AWS_PROFILE\n"
     "  --create            makes the table, the bucket and the queues where they are missing;\n"
-    "                      of kedge-admin create-project and import also the folder's contents\n";
+    "                      of kedge-admin create-project, create-log-project and import also the\n"
+    "                      folder's contents\n";
 
 const char **kedge_stores_option(kedge_stores_options *options, const char *name)
 {

@@ -34,8 +34,8 @@ static kedge_status open_folder(const kedge_environment *environment,
     if (there && !kedge_embedded_exists(path)) {
         return kedge_fail(error, KEDGE_NOT_A_DATABASE, "not-a-data-folder",
                           "%.100s is not a data folder of a backend: it has no records.db. To make "
-                          "one, start kedge-server on it, or give --create to create-project or "
-                          "import",
+                          "one, start kedge-server on it, or give --create to create-project, "
+                          "create-log-project or import",
                           path);
     }
     kedge_status status = kedge_embedded_open(environment, path, locks, &stores->embedded, error);

@@ -293,6 +293,31 @@ static void test_an_import_makes_the_folder_when_told_so(void **state)
     check_number(folder, "newest", 3);
 }
 
+static void test_so_does_a_project_of_either_kind(void **state)
+{
+    folder_world *folder = *state;
+    static const char *const commands[] = {"create-project", "create-log-project"};
+    for (size_t i = 0; i < 2; i++) {
+        char fresh[100];
+        snprintf(fresh, sizeof fresh, "%s/fresh%zu", folder->folder, i);
+        char *words[] = {(char *)(uintptr_t)admin_program,
+                         (char *)(uintptr_t) "--data",
+                         fresh,
+                         (char *)(uintptr_t) "--org",
+                         (char *)(uintptr_t) "acme",
+                         (char *)(uintptr_t) "--project",
+                         (char *)(uintptr_t) "notes",
+                         (char *)(uintptr_t)commands[i],
+                         NULL,
+                         NULL};
+        assert_int_equal(run_words(folder, words), 1);
+        assert_non_null(strstr(folder->complaint, "not-a-data-folder"));
+        words[8] = (char *)(uintptr_t) "--create";
+        assert_int_equal(run_words(folder, words), 0);
+        check_string(folder, "kind", i == 0 ? "versions" : "log");
+    }
+}
+
 static void test_checkpoints_are_written_on_demand(void **state)
 {
     folder_world *folder = *state;
@@ -469,6 +494,7 @@ int main(int argc, char **argv)
         TEST(test_garbage_is_told_and_left_for_its_grace),
         TEST(test_a_project_is_exported_and_imported),
         TEST(test_an_import_makes_the_folder_when_told_so),
+        TEST(test_so_does_a_project_of_either_kind),
         TEST(test_checkpoints_are_written_on_demand),
         TEST(test_what_is_not_there_ends_with_one_and_says_so),
         TEST(test_a_wrong_line_ends_with_two_and_names_what_is_wrong),
