@@ -23,8 +23,23 @@ typedef struct tls_server {
     int port;
     SSL_CTX *context;
     bool shaken;
+    bool offered_http_2; /* by the client, in the handshake */
     char request[1024];
 } tls_server;
+
+static int choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *chosen_size,
+                           const unsigned char *offered, unsigned size, void *context)
+{
+    tls_server *server = context;
+    (void)ssl;
+    for (unsigned at = 0; at < size; at += 1U + offered[at]) {
+        if (offered[at] == 2 && memcmp(offered + at + 1, "h2", 2) == 0)
+            server->offered_http_2 = true;
+        *chosen = offered + at + 1;
+        *chosen_size = offered[at];
+    }
+    return SSL_TLSEXT_ERR_OK; /* the last one */
+}
 
 /* For the name "localhost", signed by itself. */
 static void certify(SSL_CTX *context)
@@ -74,6 +89,7 @@ static void start_server(tls_server *server)
     server->context = SSL_CTX_new(TLS_server_method());
     assert_non_null(server->context);
     certify(server->context);
+    SSL_CTX_set_alpn_select_cb(server->context, choose_protocol, server);
     assert_int_equal(bind(server->socket, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(server->socket, 1), 0);
     assert_int_equal(getsockname(server->socket, (struct sockaddr *)&address, &size), 0);
@@ -173,11 +189,30 @@ static void test_the_certificates_of_a_file_are_trusted_and_no_others(void **sta
     assert_string_equal(other.request, "");
 }
 
+/* A dead connection of HTTP/2 would be used again after a request has timed out on it. */
+static void test_a_connection_is_not_shared_by_requests(void **state)
+{
+    (void)state;
+    tls_server server;
+    char path[] = "/tmp/kedge_ca_XXXXXX";
+    int made = mkstemp(path);
+    assert_true(made >= 0);
+    close(made);
+    start_server(&server);
+    write_certificate(&server, path);
+    ending end = ask(&server, path);
+    stop_server(&server);
+    unlink(path);
+    assert_int_equal(end.status, 200);
+    assert_false(server.offered_http_2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_server_whose_certificate_is_not_trusted_gets_nothing),
         cmocka_unit_test(test_the_certificates_of_a_file_are_trusted_and_no_others),
+        cmocka_unit_test(test_a_connection_is_not_shared_by_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
