@@ -13,9 +13,10 @@
 #define RETRY_MIN_MS 2000
 #define RETRY_MAX_MS 32000
 
+/* Below 400 is also what a captive portal says: a page of its own, or where that is. */
 static bool is_transient(int status)
 {
-    return status == 0 || status >= 500 || status == 408 || status == 425 || status == 429;
+    return status < 400 || status >= 500 || status == 408 || status == 425 || status == 429;
 }
 
 /* A server that is down, or overloaded, is not asked by all apps at once. */
@@ -39,7 +40,8 @@ static void answered(void *context, const kedge_http_response *response)
     creation->call = NULL;
     creation->error = (kedge_error){0};
     db->worker.moved = true;
-    if (response->status == 200 || response->status == 201) {
+    bool made = response->status == 200 || response->status == 201;
+    if (made && kedge_bytes_start_with(response->content_type, KEDGE_BYTES("application/json"))) {
         creation->settled = true;
         kedge_log_write(db, KEDGE_LOG_INFO, "project-created", "%s/%s", db->organization,
                         db->project);
