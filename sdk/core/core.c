@@ -63,7 +63,7 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
         kedge_core_stream_came_up(core);
         break;
     case KEDGE_EVENT_STREAM_DOWN:
-        kedge_core_stream_went_down(core, &event->stream_down.error);
+        kedge_core_stream_went_down(core, event);
         break;
     case KEDGE_EVENT_ONLINE:
         kedge_core_went_online(core);

@@ -40,6 +40,8 @@
 #define KEDGE_CORE_PUSH_COUNT_MAX    1000
 #define KEDGE_CORE_PUSH_BYTES_MAX    1048576
 #define KEDGE_CORE_PUSH_BYTES_MIN    1024
+/* a push that was not taken in time is halved down to this */
+#define KEDGE_CORE_PUSH_BYTES_SLOW 16384
 /* so many refusals of the client id in a row, whose cause no pull finds, lead to a rotation */
 #define KEDGE_CORE_IDENTITY_MAX 3
 /* Two rotations may happen within MIN; each further one waits twice as long as the one before, up
@@ -154,6 +156,7 @@ typedef struct kedge_core_event {
         } poke;
         struct {
             kedge_error error;
+            int64_t retry_after_ms; /* 0: none given */
         } stream_down;
         struct {
             bool given; /* false: the app had none */

@@ -123,8 +123,8 @@ void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event);
 /* core_stream.c */
 void kedge_core_stream_came_up(kedge_core *core);
-/* `error` NULL: it was silent for too long. */
-void kedge_core_stream_went_down(kedge_core *core, const kedge_error *error);
+/* `event` NULL: it was silent for too long. */
+void kedge_core_stream_went_down(kedge_core *core, const kedge_core_event *event);
 void kedge_core_poked(kedge_core *core, int64_t version);
 void kedge_core_pinged(kedge_core *core);
 /* core_access.c */

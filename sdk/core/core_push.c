@@ -154,6 +154,10 @@ void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
         kedge_core_request_failed(core, &core->push, result, actions);
         break;
     default:
+        /* It may be too much for a slow network, which is not faster the next time. */
+        if (result->error.status == KEDGE_TIMEOUT &&
+            core->push_size_max_bytes > KEDGE_CORE_PUSH_BYTES_SLOW)
+            halve(core);
         kedge_core_request_failed(core, &core->push, result, actions);
         break;
     }

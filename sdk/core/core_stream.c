@@ -14,21 +14,20 @@ void kedge_core_stream_came_up(kedge_core *core)
 
 /* A stream that the server keeps closing right after it was opened has failed each time; one that
  * lived for a while has not. */
-void kedge_core_stream_went_down(kedge_core *core, const kedge_error *error)
+void kedge_core_stream_went_down(kedge_core *core, const kedge_core_event *event)
 {
+    kedge_status why = event == NULL ? KEDGE_NETWORK : event->stream_down.error.status;
     if (!core->stream.running) return;
     if (core->stream_up && core->now_ms - core->stream_up_ms >= KEDGE_CORE_STREAM_STEADY_MS) {
         kedge_channel_succeed(&core->stream);
     }
     core->stream_up = false;
-    kedge_channel_fail(core, &core->stream, 0);
+    kedge_channel_fail(core, &core->stream, event == NULL ? 0 : event->stream_down.retry_after_ms);
     /* The last pull has set when the next one comes. Without a stream that time counts again. */
     KEDGE_ASSERT(core->next_pull_ms <= kedge_core_after(core, KEDGE_CORE_PULL_INTERVAL_MS));
     /* An idle client learns from the stream that its token has expired: a pull asks for another. It
      * learns from the stream alone that the server is gone: the pull fails, and the app is told. */
-    if (error == NULL || error->status == KEDGE_UNAUTHORIZED || error->status == KEDGE_NETWORK) {
-        core->pull_due = true;
-    }
+    if (why == KEDGE_UNAUTHORIZED || why == KEDGE_NETWORK) core->pull_due = true;
 }
 
 void kedge_core_pinged(kedge_core *core)

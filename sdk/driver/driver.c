@@ -84,10 +84,14 @@ static void arm(kedge_driver *driver)
     if (at_ms != KEDGE_DRIVER_NEVER) driver->host.set_timer(driver->host.context, at_ms);
 }
 
+static int64_t monotonic_ms(const kedge_driver *driver)
+{
+    return driver->environment->monotonic_ms(driver->environment->context);
+}
+
 static void arm_check(kedge_driver *driver, int64_t delay_ms)
 {
-    const kedge_environment *environment = driver->environment;
-    driver->check_timer_ms = environment->monotonic_ms(environment->context) + delay_ms;
+    driver->check_timer_ms = monotonic_ms(driver) + delay_ms;
     arm(driver);
 }
 
@@ -126,7 +130,9 @@ static void send(kedge_driver *driver, const kedge_core_action *action)
 
 static void work(kedge_driver *driver, const kedge_core_action *action)
 {
+    int64_t began_ms = monotonic_ms(driver);
     kedge_core_event applied = kedge_driver_work(driver, action);
+    driver->worked_ms += monotonic_ms(driver) - began_ms;
     driver->position_due = true;
     plan_check(driver);
     add_event(driver, &applied);
@@ -164,7 +170,7 @@ static void perform(kedge_driver *driver, const kedge_core_action *action)
         work(driver, action);
         break;
     case KEDGE_ACTION_TIMER:
-        driver->core_timer_ms = action->timer.at_ms;
+        driver->core_timer_ms = action->timer.at_ms + driver->worked_ms;
         arm(driver);
         break;
     case KEDGE_ACTION_OPEN_STREAM:
@@ -205,7 +211,6 @@ static void add_position(kedge_driver *driver, kedge_core_event *event, kedge_er
 static void step(kedge_driver *driver, kedge_core_event *event)
 {
     kedge_core_actions actions;
-    const kedge_environment *environment = driver->environment;
     kedge_error error;
     add_position(driver, event, &error);
     if (event->kind == KEDGE_EVENT_SYNC && driver->position_due) {
@@ -213,8 +218,8 @@ static void step(kedge_driver *driver, kedge_core_event *event)
         driver->host.synced(driver->host.context, false, &error);
         return;
     }
-    event->now_ms = environment->monotonic_ms(environment->context);
-    event->random = kedge_random_u64(environment);
+    event->now_ms = monotonic_ms(driver) - driver->worked_ms;
+    event->random = kedge_random_u64(driver->environment);
     kedge_core_step(&driver->core, event, &actions);
     for (size_t i = 0; i < actions.count; i++)
         perform(driver, &actions.list[i]);
@@ -283,11 +288,12 @@ void kedge_driver_stream_up(kedge_driver *driver)
     run_kind(driver, KEDGE_EVENT_STREAM_UP);
 }
 
-void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error)
+void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error,
+                              int64_t retry_after_ms)
 {
-    kedge_core_event event = {.kind = KEDGE_EVENT_STREAM_DOWN};
-    if (error != NULL) event.stream_down.error = *error;
-    run(driver, &event);
+    run(driver,
+        &(kedge_core_event){.kind = KEDGE_EVENT_STREAM_DOWN,
+                            .stream_down = {.error = *error, .retry_after_ms = retry_after_ms}});
 }
 
 /* Any other event shows that the stream is alive. */

@@ -36,7 +36,8 @@ void kedge_driver_mutated(kedge_driver *driver); /* something was committed to t
 void kedge_driver_timer(kedge_driver *driver);
 void kedge_driver_response_arrived(kedge_driver *driver, const kedge_driver_response *response);
 void kedge_driver_stream_up(kedge_driver *driver);
-void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error);
+void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error,
+                              int64_t retry_after_ms);
 void kedge_driver_stream_event(kedge_driver *driver, kedge_bytes event, kedge_bytes data);
 void kedge_driver_set_online(kedge_driver *driver, bool online);
 void kedge_driver_token(kedge_driver *driver, const char *token); /* NULL: there is none */

@@ -70,6 +70,9 @@ struct kedge_driver {
     size_t event_first;
     size_t event_count;
     kedge_core_event events[KEDGE_DRIVER_EVENTS_MAX];
+    /* How long the store has worked so far. The core's clock stands still meanwhile: responses may
+     * have come that nobody could read. */
+    int64_t worked_ms;
     int64_t core_timer_ms;  /* monotonic; KEDGE_DRIVER_NEVER: none */
     int64_t check_timer_ms; /* the next slice of the background check */
     uint64_t last_number;

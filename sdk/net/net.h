@@ -22,7 +22,7 @@ typedef struct kedge_net_sink {
     void (*stream_up)(void *context);
     void (*stream_event)(void *context, kedge_bytes event, kedge_bytes data);
     /* The stream that was open, or being opened, has ended; not after close_stream. */
-    void (*stream_down)(void *context, const kedge_error *error);
+    void (*stream_down)(void *context, const kedge_error *error, int64_t retry_after_ms);
 } kedge_net_sink;
 
 /* `environment` and `http` must outlive the net; `url` is checked as kedge_url_base says. */

@@ -17,7 +17,7 @@ static bool tell_event(void *context, kedge_bytes event, kedge_bytes data)
 static void break_off(kedge_net *net, const kedge_error *error)
 {
     kedge_net_close_stream(net);
-    net->sink.stream_down(net->sink.context, error);
+    net->sink.stream_down(net->sink.context, error, 0);
 }
 
 static void take_bytes(void *context, const kedge_http_response *head, kedge_bytes bytes)
@@ -52,7 +52,7 @@ static void stream_done(void *context, const kedge_http_response *response)
     }
     net->stream = NULL;
     kedge_sse_free(&net->sse);
-    net->sink.stream_down(net->sink.context, &error);
+    net->sink.stream_down(net->sink.context, &error, response->retry_after_ms);
 }
 
 kedge_status kedge_net_open_stream(void *context, const char *path, const char *token,

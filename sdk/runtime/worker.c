@@ -70,12 +70,12 @@ static void net_stream_event(void *context, kedge_bytes event, kedge_bytes data)
     kedge_driver_stream_event(db->driver, event, data);
 }
 
-static void net_stream_down(void *context, const kedge_error *error)
+static void net_stream_down(void *context, const kedge_error *error, int64_t retry_after_ms)
 {
     kedge_db *db = context;
     kedge_log_write(db, KEDGE_LOG_DEBUG, "stream", "closed: %s (%s)", error->message, error->code);
     db->worker.cause = "the stream";
-    kedge_driver_stream_down(db->driver, error);
+    kedge_driver_stream_down(db->driver, error, retry_after_ms);
 }
 
 kedge_net_sink kedge_worker_sink(kedge_db *db)

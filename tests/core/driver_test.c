@@ -57,6 +57,28 @@ static void test_what_others_wrote_is_told_to_the_host(void **state)
     assert_string_equal(scripted_get(s, "a", text, sizeof text), "{\"n\":1}");
 }
 
+/* Its response may have come, but the thread that reads it was at work. */
+static void test_a_request_is_not_given_up_for_the_time_in_which_the_store_works(void **state)
+{
+    scripted *s = *state;
+    settle(s);
+    kedge_driver_stream_up(s->driver);
+    scripted_put(s, "b", 2);
+    kedge_driver_stream_event(s->driver, KEDGE_BYTES("poke"), KEDGE_BYTES("{\"version\":1}"));
+    uint64_t push = s->push.number;
+    assert_true(push != 0);
+    s->work_ms = 10 * KEDGE_LIMIT_REQUEST_DEADLINE_MS;
+    scripted_pulled(s, 0, 1, 0, PUT_A, "");
+    assert_int_equal(s->changes, 1);
+    assert_int_equal(s->push.number, push);
+    assert_int_equal(s->cancelled, 0);
+    assert_true(s->stream_open);
+    assert_int_equal(s->connection, KEDGE_ONLINE);
+    while (s->push.number == push) /* what the server does not answer is given up nevertheless */
+        scripted_timer(s);
+    assert_string_equal(s->error.code, "request-timeout");
+}
+
 static void write_wrong_value(const scripted *s)
 {
     char path[128];
@@ -520,6 +542,9 @@ int main(void)
             scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_push_that_is_too_large_is_sent_in_parts,
                                         scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_request_is_not_given_up_for_the_time_in_which_the_store_works, scripted_setup,
+            scripted_teardown),
         cmocka_unit_test(test_a_driver_without_memory_tries_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

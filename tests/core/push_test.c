@@ -223,6 +223,37 @@ static void test_a_push_that_is_too_large_is_halved_and_grows_back(void **state)
                     "          send pull\n");
 }
 
+/* What a slow network could not take in time once, it would not take the next time either. */
+static void test_a_push_that_was_not_taken_in_time_is_halved(void **state)
+{
+    trace *t = *state;
+    kedge_core_event late = {
+        .kind = KEDGE_EVENT_PUSH_ENDED,
+        .push_ended = {.result = {.response = KEDGE_RESPONSE_NETWORK,
+                                  .error = {.status = KEDGE_TIMEOUT, .code = "request-timeout"}}}};
+    trace_start(t, 3, 1, 1000);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 3, 0);
+    trace_skip(t);
+    for (size_t bytes = KEDGE_CORE_PUSH_BYTES_MAX / 2; bytes >= KEDGE_CORE_PUSH_BYTES_SLOW;
+         bytes /= 2) {
+        trace_event(t, late, "push timed out");
+        while (!trace_sends(t, KEDGE_REQUEST_PUSH))
+            trace_timer(t);
+        const kedge_core_action *push = t->actions.list;
+        assert_int_equal(push->kind, KEDGE_ACTION_PUSH);
+        assert_int_equal(push->push.size_max_bytes, bytes);
+    }
+    assert_int_equal(t->actions.list->push.count_max, 15);
+    trace_event(t, late, "push timed out");
+    while (!trace_sends(t, KEDGE_REQUEST_PUSH))
+        trace_timer(t);
+    assert_int_equal(t->actions.list->push.size_max_bytes, KEDGE_CORE_PUSH_BYTES_SLOW);
+    trace_pushed(t, 15, 4); /* and it grows back */
+    assert_true(t->core.push_size_max_bytes > KEDGE_CORE_PUSH_BYTES_SLOW);
+    trace_skip(t);
+}
+
 static void test_a_mutation_that_is_too_large_for_a_push_is_uploaded(void **state)
 {
     trace *t = *state;
@@ -516,6 +547,8 @@ int main(void)
             test_pending_that_was_pushed_but_stays_uncovered_is_pushed_again, trace_setup,
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_push_that_is_too_large_is_halved_and_grows_back,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_push_that_was_not_taken_in_time_is_halved,
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_mutation_that_is_too_large_for_a_push_is_uploaded,
                                         trace_setup, trace_teardown),

@@ -83,8 +83,10 @@ static void ask_token(void *context)
 
 static void changed(void *context, const kedge_change_set *changes)
 {
+    scripted *s = context;
     (void)changes;
-    ((scripted *)context)->changes++;
+    s->changes++;
+    s->now_ms += s->work_ms;
 }
 
 static void report(void *context, kedge_connection connection, const kedge_error *error)

@@ -31,6 +31,7 @@ typedef struct scripted {
     int cancelled;
     bool stream_open;
     int changes;
+    int64_t work_ms; /* that the store takes to apply a response */
     int tokens_asked;
     int synced;
     bool synced_ok;

@@ -117,6 +117,20 @@ static void test_a_stream_that_breaks_shows_that_the_server_is_gone(void **state
     assert_int_equal(t->core.connection, KEDGE_CONNECTING);
 }
 
+static void test_a_stream_is_not_asked_for_before_the_server_wants_that(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    kedge_core_event down = {
+        .kind = KEDGE_EVENT_STREAM_DOWN,
+        .stream_down = {.error = {.status = KEDGE_UNAVAILABLE}, .retry_after_ms = 5000}};
+    trace_event(t, down, "stream down: overloaded");
+    trace_timer(t);
+    trace_expect(t, "[    0] stream down: overloaded\n"
+                    "[ 5072] timer\n"
+                    "          open stream\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +148,8 @@ int main(void)
             test_a_stream_that_refuses_the_token_makes_a_pull_ask_for_another, trace_setup,
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_stream_that_breaks_shows_that_the_server_is_gone,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_stream_is_not_asked_for_before_the_server_wants_that,
                                         trace_setup, trace_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

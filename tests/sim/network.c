@@ -342,7 +342,7 @@ static void end_stream(sim_client *client)
     client->stream_up = false;
     (void)kedge_fail(&error, KEDGE_NETWORK, "stream-ended", "simulated");
     sim_trace(client->world, "client %u loses its stream", client->index);
-    kedge_driver_stream_down(client->driver, &error);
+    kedge_driver_stream_down(client->driver, &error, 0);
 }
 
 static void schedule_stream(sim_client *client, sim_event_kind kind, int64_t in_ms, int64_t value)
