@@ -13,11 +13,15 @@
 
 #include <string.h>
 
-#define METHOD_SIZE    16
-#define NAME_SIZE      64
-#define TOKEN_SIZE     16640 /* more than backend/auth reads */
-#define HEADER_SIZE    256
-#define TEXT_BYTES_MAX 4096 /* a larger body goes as base64, which grows by a third at the most */
+#define METHOD_SIZE 16
+#define NAME_SIZE   64
+#define TOKEN_SIZE  16640 /* more than backend/auth reads */
+#define HEADER_SIZE 256
+/* A larger body goes as base64, which grows by a third at the most. */
+#define TEXT_BYTES_MAX 4096
+/* There will be none the next time either. It is as long as libkedge waits at most; without it each
+ * client would invoke the function once a minute for its stream. */
+#define NO_EVENTS_RETRY_AFTER_S 600
 
 /* One request, and its response. */
 typedef struct http_call {
@@ -175,6 +179,7 @@ static bool respond_own(http_call *call, kedge_bytes path)
                is_at(path, KEDGE_WIRE_PATH_LOG_EVENTS) || is_at(path, KEDGE_WIRE_PATH_LOG_TICKET)) {
         kedge_api_problem(response, 501, "events-not-served",
                           "Lambda serves no event streams; pull from time to time instead");
+        response->retry_after_s = NO_EVENTS_RETRY_AFTER_S;
     } else {
         return false;
     }

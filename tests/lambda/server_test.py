@@ -182,6 +182,7 @@ class Requests(LambdaCase):
         for method, path in [("GET", "/events"), ("GET", "/events?ticket=x"), ("POST", "/events/ticket")]:
             refused = ann.ask(method, path)
             self.assertEqual((refused.status, refused.code), (501, "events-not-served"))
+            self.assertEqual(refused.headers["retry-after"], "600")
         self.assertEqual(ann.ask("GET", "/v1/metrics").status, 501)
         for line in lines_of(self.functions[0], "answered"):
             self.assertNotIn(line["level"], ("warning", "error"), line)
