@@ -23,8 +23,8 @@ struct kedge_event_stream {
     bool ping;
     bool expired;
     bool suspended;
-    bool of_log;     /* what it tells are numbers of entries */
-    char scope[200]; /* organization '/' project, and '/' log */
+    bool of_log;             /* what it tells are numbers of entries */
+    kedge_event_place scope; /* organization '/' project, and '/' log */
 };
 
 struct kedge_events {
@@ -142,13 +142,38 @@ void kedge_event_stream_tell(kedge_event_stream *stream, int64_t version)
 
 void kedge_events_committed(kedge_events *events, const kedge_event_scope *where, int64_t version)
 {
-    char scope[sizeof((kedge_event_stream *)0)->scope];
+    kedge_event_place scope;
     write_scope(scope, sizeof scope, where);
     pthread_mutex_lock(&events->mutex);
     for (kedge_event_stream *stream = events->first; stream; stream = stream->next) {
         if (strcmp(stream->scope, scope) == 0) tell(stream, version);
     }
     pthread_mutex_unlock(&events->mutex);
+}
+
+static kedge_bytes cut_name(const char **rest)
+{
+    kedge_bytes name = {*rest, strcspn(*rest, "/")};
+    *rest += name.size;
+    if (**rest == '/') ++*rest;
+    return name;
+}
+
+bool kedge_events_next(kedge_events *events, kedge_event_place at, kedge_event_scope *scope)
+{
+    const char *next = "";
+    pthread_mutex_lock(&events->mutex);
+    for (kedge_event_stream *stream = events->first; stream; stream = stream->next) {
+        bool behind = strcmp(stream->scope, at) > 0;
+        if (behind && (next[0] == '\0' || strcmp(stream->scope, next) < 0)) next = stream->scope;
+    }
+    memmove(at, next, strlen(next) + 1);
+    pthread_mutex_unlock(&events->mutex);
+    const char *rest = at;
+    scope->organization = cut_name(&rest);
+    scope->project = cut_name(&rest);
+    scope->log = cut_name(&rest);
+    return at[0] != '\0';
 }
 
 void kedge_events_ping(kedge_events *events)

@@ -44,6 +44,10 @@ struct MHD_Response *kedge_event_stream_respond(kedge_event_stream *stream);
 void kedge_event_stream_free(kedge_event_stream *stream);
 
 void kedge_events_committed(kedge_events *events, const kedge_event_scope *scope, int64_t version);
+/* What has streams, each once, in an order of its own: sets `at`, which begins as "", to the next
+ * one behind it, and `scope`, which borrows from `at`. False: there are no more, and `at` is "". */
+typedef char kedge_event_place[200];
+bool kedge_events_next(kedge_events *events, kedge_event_place at, kedge_event_scope *scope);
 void kedge_events_ping(kedge_events *events);
 /* Ends the streams whose token has expired by then; INT64_MAX: all that there are. */
 void kedge_events_expire(kedge_events *events, int64_t now_ms);

@@ -57,6 +57,7 @@ typedef struct kedge_exchange_context {
     kedge_connections *connections;
     kedge_budgets *budgets;
     int64_t request_timeout_ms;
+    unsigned unacknowledged_ms; /* what a peer must have acknowledged by then, or it is gone */
     atomic_bool stopping;
     atomic_int_fast64_t running; /* exchanges that live */
 } kedge_exchange_context;

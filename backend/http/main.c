@@ -108,6 +108,12 @@ static void write_metrics(void *context, kedge_buffer *out)
     kedge_stores_write_metrics(service->stores, out);
 }
 
+/* A folder of SQLite stores has one server at a time. */
+static bool is_alone(const kedge_server_arguments *arguments)
+{
+    return arguments->stores.data != NULL;
+}
+
 static kedge_status open_server(kedge_service *service, kedge_server_arguments *arguments,
                                 const kedge_server_settings *settings, kedge_error *error)
 {
@@ -131,6 +137,7 @@ static kedge_status open_server(kedge_service *service, kedge_server_arguments *
         .behind_proxy = arguments->behind_proxy,
         .write_metrics = write_metrics,
         .write_metrics_context = service,
+        .alone = is_alone(arguments),
         .cost_header = arguments->cost_header,
     };
     return kedge_server_start(&options, &service->server, error);
@@ -156,7 +163,6 @@ static kedge_status open_queue(kedge_service *service, const kedge_server_settin
     return kedge_consumers_new(&options, &service->log, &service->consumers, error);
 }
 
-/* `alone`: a folder of SQLite stores has one server at a time. */
 static kedge_status open_followers(kedge_service *service, const kedge_server_arguments *arguments,
                                    kedge_error *error)
 {
@@ -165,7 +171,7 @@ static kedge_status open_followers(kedge_service *service, const kedge_server_ar
         .records = kedge_stores_records(service->stores),
         .stream = kedge_stores_stream(service->stores),
         .snapshots = kedge_stores_snapshots(service->stores),
-        .alone = arguments->stores.data != NULL,
+        .alone = is_alone(arguments),
         .log = &service->log,
     };
     if (!options.stream.vtable) return KEDGE_OK;

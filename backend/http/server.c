@@ -1,6 +1,7 @@
 /* See server.h: the daemon, the ping clock, and an orderly stop. */
 #include "backend/front/failures.h"
 #include "backend/http/door.h"
+#include "backend/http/foreign_commits.h"
 #include "backend/http/receive.h"
 #include "backend/http/tls.h"
 
@@ -8,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,8 +21,11 @@
 #define TLS_PRIORITIES                                                                             \
     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:"            \
     "+CHACHA20-POLY1305"
-#define STOP_WAIT_MS 4000
-#define STOP_STEP_MS 10
+/* A peer that is gone without a word acknowledges nothing. Left alone, the system tries for some
+ * fifteen minutes to send it the pings of its stream, which counts until then. */
+#define UNACKNOWLEDGED_PINGS 3
+#define STOP_WAIT_MS         4000
+#define STOP_STEP_MS         10
 
 struct kedge_server {
     kedge_exchange_context context;
@@ -28,6 +33,7 @@ struct kedge_server {
     pthread_t clock;
     bool clock_runs;
     uint32_t ping_s;
+    kedge_foreign_commits *foreign_commits; /* NULL: the stores are this server's alone */
     pthread_mutex_t mutex;
     pthread_cond_t stopped;
     bool stop;
@@ -72,6 +78,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
         *socket_context = kedge_server_connection_opened(exchanges->connections, socket,
                                                          peer ? peer->client_addr : NULL,
                                                          exchanges->request_timeout_ms);
+        (void)setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &exchanges->unacknowledged_ms,
+                         sizeof exchanges->unacknowledged_ms);
         if (!kedge_receive_through(socket, kedge_server_connection_gate(*socket_context)))
             shutdown(socket, SHUT_RDWR);
         atomic_fetch_add(&exchanges->metrics.connections, 1);
@@ -249,6 +257,7 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
     context->write_metrics_context = options->write_metrics_context;
     context->cost_header = options->cost_header;
     context->request_timeout_ms = (int64_t)options->request_timeout_s * 1000;
+    context->unacknowledged_ms = options->ping_s * 1000 * UNACKNOWLEDGED_PINGS;
     context->tickets = kedge_tickets_new(environment);
     context->budgets = kedge_budgets_new(environment, options->budgets);
     context->events =
@@ -263,6 +272,10 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
     /* The clock looks at the connections, which come with the daemon. */
     if (status == KEDGE_OK) status = start_daemon(made, options, error);
     if (status == KEDGE_OK) status = start_clock(made, error);
+    if (status == KEDGE_OK && !options->alone) {
+        status = kedge_foreign_commits_start(environment, context->events, &context->backend,
+                                             &made->foreign_commits, error);
+    }
     if (status != KEDGE_OK) {
         kedge_server_stop(made);
         return status;
@@ -359,6 +372,7 @@ void kedge_server_stop(kedge_server *server)
     if (server->daemon) listening = MHD_quiesce_daemon(server->daemon);
     if (listening != MHD_INVALID_SOCKET) shutdown(listening, SHUT_RDWR);
     stop_clock(server);
+    kedge_foreign_commits_stop(server->foreign_commits);
     if (context->events) kedge_events_close(context->events);
     kedge_door_stop(context->door);
     kedge_workers_stop(context->workers);

@@ -15,6 +15,7 @@
  *   routes.c        what a worker does with a request
  *   event_routes.c  the same for event streams and their tickets
  *   events.c        Server-Sent Events: suspended streams, woken by commits and by the clock
+ *   foreign_commits.c  what other processes commit, for these streams
  *   tickets.c       one-use tickets for a browser's EventSource
  *   metrics.c       counters as Prometheus text
  *   arguments.c     the command line
@@ -75,6 +76,7 @@ typedef struct kedge_server_options {
     /* Appends to GET /v1/metrics; NULL: nothing. */
     void (*write_metrics)(void *context, kedge_buffer *out);
     void *write_metrics_context;
+    bool alone;       /* no other process writes to the stores: there is nothing to look for */
     bool cost_header; /* every response tells what it cost in the header "kedge-cost" */
 } kedge_server_options;
 

@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import BASE, PLUGIN, SERVER, Server, pull_body, push_body, put, run_tests
+from peers import BASE, PLUGIN, SERVER, Server, pull_body, push_body, put, read_until, run_tests
 
 ADMIN = sys.argv[3]
 ENGINES = ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_SQS"]
@@ -67,6 +67,23 @@ class OnAws(unittest.TestCase):
             patch = self.patch(server)
             self.assertIn({"op": "put", "key": "notes/n1", "value": 3}, patch)
             self.assertIn({"op": "put", "key": "notes/n2", "value": 2}, patch)
+
+    def test_a_stream_tells_what_another_server_commits(self):
+        base = "/v1/orgs/acme/projects/told"
+        one, two = self.start(), self.start()
+        self.assertEqual(self.push(one, "a", put("n1", 1), base=base), 200)
+        self.assertIn(one.request("PUT", base + "/logs/l")[0], (200, 201))
+        streams = one.events(path=base + "/events"), one.events(path=base + "/logs/l/events")
+        read_until(streams[0], b'{"version":1}')
+        read_until(streams[1], b'{"number":0}')
+        self.assertEqual(self.push(two, "b", put("n2", 2), base=base), 200)
+        read_until(streams[0], b'{"version":2}')
+        self.assertEqual(two.request("POST", base + "/logs/l/entries", {"type": "t", "version": 1, "body": 1})[0], 200)
+        read_until(streams[1], b'{"number":1}')
+        self.assertEqual(self.push(two, "b", put("n2", 3), first=2, base=base), 200)
+        read_until(streams[0], b'{"version":3}')
+        for raw in streams:
+            raw.close()
 
     def test_what_was_pushed_is_there_after_a_restart_and_for_the_admin(self):
         base = "/v1/orgs/acme/projects/restart"

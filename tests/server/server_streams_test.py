@@ -2,6 +2,7 @@
 """The event streams of kedge-server, and their tickets, in open mode.
 
 Usage: server_streams_test.py SERVER_PROGRAM PLUGIN. Closes with the plain line "N passed, N failed"."""
+import socket
 import sys
 import time
 
@@ -28,6 +29,18 @@ class Streams(OpenServer):
         read_until(raw, b"event: ping")
         break_off(raw)
         wait_for(lambda: self.metric("kedge_event_streams") == 0)
+
+    def test_a_peer_that_takes_nothing_any_more_is_found_by_the_ping(self):
+        """Its connection is never closed: to the server it is one whose network is gone."""
+        raw = socket.socket()
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        raw.connect(("127.0.0.1", self.server.port))
+        raw.sendall(f"GET {BASE}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        wait_for(lambda: self.metric("kedge_event_streams") == 1)
+        for number in range(1, 201):  # pokes that fill what the system takes for it
+            self.push("a", put("n1", number), first=number)
+        wait_for(lambda: self.metric("kedge_event_streams") == 0)
+        raw.close()
 
     def test_two_hundred_streams_are_told_of_a_commit(self):
         streams = [self.server.events() for _ in range(200)]
