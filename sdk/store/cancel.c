@@ -54,39 +54,37 @@ static kedge_status check_cancel(kedge_store *store, int64_t sequence,
 static kedge_status cancel_work(kedge_store *store, void *context, kedge_error *error)
 {
     cancel *asked = context;
-    kedge_outbox_meta outbox;
-    kedge_cache_meta before, cache;
+    kedge_edit_state state;
+    kedge_cache_meta cache;
     kedge_pending row;
     int64_t sequence = asked->sequence;
+    kedge_outbox_meta *outbox = &state.outbox;
     kedge_changes_clear(asked->changes);
-    kedge_status status = kedge_prediction_repair(store, false, NULL, error);
-    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->cache, error);
-    if (status == KEDGE_OK) status = kedge_store_db_begin(&store->outbox, error);
-    if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, error);
-    if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &before, error);
+    kedge_status status = kedge_edit_begin(store, &state, error);
     if (status == KEDGE_OK) status = kedge_inbox_follow(&store->outbox, &sequence, error);
-    if (status == KEDGE_OK) status = check_cancel(store, sequence, &outbox, &before, &row, error);
-    if (status == KEDGE_OK && !asked->retraced && outbox.pending_rows > KEDGE_RETRACE_ROWS &&
-        !kedge_store_has_footprints(store, &before))
+    if (status == KEDGE_OK)
+        status = check_cancel(store, sequence, outbox, &state.cache, &row, error);
+    if (status == KEDGE_OK && !asked->retraced && outbox->pending_rows > KEDGE_RETRACE_ROWS &&
+        !kedge_store_has_footprints(store, &state.cache))
         return KEDGE_DONE;
     /* The row is replaced by a no-op with the same uid, so that no id changes. */
     if (status == KEDGE_OK)
         status = kedge_outbox_rewrite(&store->outbox, &row, KEDGE_BYTES("kedge.noop"),
-                                      KEDGE_BYTES("null"), &outbox, error);
+                                      KEDGE_BYTES("null"), outbox, error);
     if (status == KEDGE_OK) {
-        outbox.revision++;
-        status = kedge_outbox_meta_write(&store->outbox, &outbox, error);
+        outbox->revision++;
+        status = kedge_outbox_meta_write(&store->outbox, outbox, error);
     }
     if (status == KEDGE_OK) {
-        cache = before;
-        status = kedge_prediction_advance(store, NULL, sequence, &outbox, &before, &cache,
+        cache = state.cache;
+        status = kedge_prediction_advance(store, NULL, sequence, outbox, &state.cache, &cache,
                                           asked->changes, error);
     }
     if (status != KEDGE_OK) {
         kedge_changes_clear(asked->changes);
         return status;
     }
-    status = kedge_edit_commit(store, &outbox, &cache, asked->changes, error);
+    status = kedge_edit_commit(store, outbox, &cache, asked->changes, error);
     /* An undo of it would subtract what was never added. */
     if (status == KEDGE_OK) kedge_undo_log_void(&store->undo, sequence);
     return status;
