@@ -31,8 +31,12 @@ static const char OUTBOX_PIECES[] =
     " project TEXT\n"
     /* Few rows are withheld, and none while all is well: neither index costs an edit anything. */
     "withheld_index=CREATE INDEX pending_withheld ON pending(withheld) WHERE withheld <> 0;\n"
-    "add=ALTER TABLE @ ADD COLUMN\n"
-    "number=INTEGER NOT NULL DEFAULT 0\n"
+    "add=ALTER TABLE @ ADD\n"
+    "number=ALTER TABLE @ INTEGER NOT NULL DEFAULT 0;\n"
+    "checked={number @ ADD checksum}\n"
+    "summed={number @_rows}{number @_sum}\n"
+    "old=ALTER TABLE @ RENAME TO old_@;\n"
+    "moved=INSERT INTO {sealed @} old_@ ORDER BY rowid;DROP TABLE old_@;\n"
     "drop_staged=DELETE FROM staging; DELETE FROM staged_item; DELETE FROM staged_outcome\n"
 
     /* ---- parameters ---- */
@@ -118,15 +122,15 @@ static const char ROW_PIECES[] =
     "all_counted=({counted rejected} UNION ALL {counted confirmed} UNION ALL {counted trimmed})\n"
     "totals_of=INSERT INTO totals(name, rows, sum, checksum)"
     " VALUES('@', 0, 0, kedge_checksum(6, '@', 0, 0));"
-    "CREATE TRIGGER @_in AFTER INSERT ON @ BEGIN UPDATE totals SET rows = rows + 1,"
-    " sum = sum + new.checksum, checksum = kedge_checksum(6, name, rows + 1, sum + new.checksum)"
-    " WHERE name = '@'; END;"
-    "CREATE TRIGGER @_out AFTER DELETE ON @ BEGIN UPDATE totals SET rows = rows + -1,"
-    " sum = sum + -old.checksum, checksum = kedge_checksum(6, name, rows + -1, sum +"
-    " -old.checksum) WHERE name = '@'; END;"
-    "CREATE TRIGGER @_anew AFTER UPDATE OF checksum ON @ BEGIN UPDATE totals SET rows = rows + 0,"
-    " sum = sum + new.checksum - old.checksum, checksum = kedge_checksum(6, name, rows + 0,"
-    " sum + new.checksum - old.checksum) WHERE name = '@'; END;\n"
+    "CREATE TRIGGER @_in AFTER INSERT ON @ {rise} 1, sum = sum + new.checksum,"
+    " {rise#} 1, sum + new.checksum{of @}"
+    "CREATE TRIGGER @_out AFTER DELETE ON @ {rise} -1, sum = sum + -old.checksum,"
+    " {rise#} -1, sum + -old.checksum{of @}"
+    "CREATE TRIGGER @_anew AFTER UPDATE OF checksum ON @ {rise} 0,"
+    " sum = sum + new.checksum - old.checksum, {rise#} 0, sum + new.checksum - old.checksum{of @}\n"
+    "rise=BEGIN UPDATE totals SET rows = rows +\n"
+    "rise#=checksum = kedge_checksum(6, name, rows +\n"
+    "of=) WHERE name = '@'; END;\n"
     "no_totals_of=DROP TRIGGER @_in;DROP TRIGGER @_out;DROP TRIGGER @_anew;\n";
 
 static const char CACHE_PIECES[] =

@@ -71,11 +71,7 @@ static const char *const OUTBOX_LAYOUT_2[] = {
 /* Layout 3 has checksums, the second copy of meta, totals, and `withheld`. */
 static const char *const OUTBOX_LAYOUT_3[] = {
     "DROP INDEX pending_covered;"
-    "ALTER TABLE meta RENAME TO old_meta;"
-    "ALTER TABLE pending RENAME TO old_pending;"
-    "ALTER TABLE rejected RENAME TO old_rejected;"
-    "ALTER TABLE confirmed RENAME TO old_confirmed;"
-    "ALTER TABLE trimmed RENAME TO old_trimmed;",
+    "{old meta}{old pending}{old rejected}{old confirmed}{old trimmed}",
     OUTBOX_META_3,
     OUTBOX_PENDING,
     OUTBOX_REJECTED,
@@ -83,16 +79,13 @@ static const char *const OUTBOX_LAYOUT_3[] = {
     OUTBOX_TRIMMED,
     OUTBOX_TOTALS,
     "INSERT INTO {sealed pending} (SELECT *, 0 AS withheld FROM old_pending);"
-    "INSERT INTO {sealed rejected} old_rejected;"
-    "INSERT INTO {sealed confirmed} old_confirmed ORDER BY ordinal;"
-    "INSERT INTO {sealed trimmed} old_trimmed ORDER BY ordinal;"
+    "{moved rejected}{moved confirmed}{moved trimmed}"
     "INSERT INTO meta(copy, {outbox_meta_3}, checksum)"
     " SELECT column1, {outbox_meta_3}, {outbox_meta_3#} FROM (VALUES(1), (2)),"
     " (SELECT *, 0 AS ask_settled,"
     " (SELECT count(*) FROM pending) AS pending_rows,"
     " (SELECT coalesce(sum(checksum), 0) FROM pending) AS pending_sum FROM old_meta);"
-    "DROP TABLE old_meta; DROP TABLE old_pending; DROP TABLE old_rejected;"
-    "DROP TABLE old_confirmed; DROP TABLE old_trimmed;",
+    "DROP TABLE old_meta; DROP TABLE old_pending",
     NULL};
 
 /* Layout 4 finds what is withheld by an index. */
@@ -166,20 +159,9 @@ static const kedge_schema_table CACHE_TABLES[] = {
  * was being fetched are fetched again. */
 static const char *const CACHE_LAYOUT_2[] = {
     "{drop_staged};"
-    "{add item} checksum {number};"
-    "{add base} checksum {number};"
-    "{add staged_item} checksum {number};"
-    "{add staged_outcome} checksum {number};"
-    "{add staging} item_rows {number};"
-    "{add staging} item_sum {number};"
-    "{add staging} outcome_rows {number};"
-    "{add staging} outcome_sum {number};"
-    "{add staging} checksum {number};"
-    "{add meta} item_rows {number};"
-    "{add meta} item_sum {number};"
-    "{add meta} base_rows {number};"
-    "{add meta} base_sum {number};"
-    "{add meta} checksum {number};"
+    "{checked item}{checked base}{checked staged_item}{checked staged_outcome}"
+    "{summed staging ADD item}{summed staging ADD outcome}{checked staging}"
+    "{summed meta ADD item}{summed meta ADD base}{checked meta}"
     "UPDATE item SET checksum = {item#};"
     "UPDATE base SET checksum = {base#};"
     "UPDATE meta SET"

@@ -37,7 +37,7 @@ static void test_pieces_have_pieces(void **state)
 static void test_an_argument_stands_in_the_text_and_in_names(void **state)
 {
     (void)state;
-    expect("{add base} n", "ALTER TABLE base ADD COLUMN n");
+    expect("{add base} n", "ALTER TABLE base ADD n");
     expect("INSERT INTO {sealed trimmed} (SELECT ?1)",
            "INSERT INTO trimmed(client, through, checksum)"
            " SELECT client, through, kedge_checksum(4, client, through) FROM (SELECT ?1)");
