@@ -17,6 +17,7 @@ static const char USAGE[] =
     "rejected FOLDER           the edits in the inbox, as JSON lines\n"
     "trace FOLDER SEQUENCE     what became of one edit, and why\n"
     "export FOLDER             what reads show, as JSON lines\n"
+    "lost FOLDER               what a restored server has taken away, as JSON lines\n"
     "watch FOLDER [LINES]      a JSON line now and after each change, LINES of them or without "
     "end\n"
     "repair FOLDER NEW_FOLDER  saves what can be read of a damaged folder into a new one\n"
@@ -76,6 +77,12 @@ static kedge_status export(kedge_inspect *folder, int64_t number, kedge_error *e
     return kedge_inspect_export(folder, TO_STDOUT, error);
 }
 
+static kedge_status lost(kedge_inspect *folder, int64_t number, kedge_error *error)
+{
+    (void)number;
+    return kedge_inspect_lost(folder, TO_STDOUT, error);
+}
+
 static kedge_status trace(kedge_inspect *folder, int64_t number, kedge_error *error)
 {
     return kedge_inspect_trace(folder, number, TO_STDOUT, error);
@@ -107,7 +114,7 @@ typedef struct verb {
 static const verb VERBS[] = {
     {"inspect", 1, 1, inspect},   {"verify", 1, 1, verify}, {"pending", 1, 1, pending},
     {"rejected", 1, 1, rejected}, {"trace", 2, 2, trace},   {"export", 1, 1, export},
-    {"watch", 1, 2, watch},
+    {"lost", 1, 1, lost},         {"watch", 1, 2, watch},
 };
 
 static int look(const verb *what, const char *path, int64_t number)

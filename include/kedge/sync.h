@@ -42,7 +42,9 @@ typedef struct kedge_sync_status {
     int64_t withheld;
     /* edits lost by a restore of the backend because this client no longer kept them, and
      * acknowledged edits that a damaged or older outbox.db lacks. The number never falls: an app
-     * that has shown it to its user should store the number shown. */
+     * that has shown it to its user should store the number shown. What reads showed before a
+     * restore, and the restored backend lacked, is in the file lost.db of the folder: the command
+     * `kedge lost` tells what of it is still missing. */
     int64_t unrecovered;
     char client[KEDGE_CLIENT_ID_SIZE]; /* the present client id, NUL-terminated */
     /* the error of the last request; status KEDGE_OK when it succeeded. While online also

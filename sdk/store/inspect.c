@@ -174,6 +174,28 @@ kedge_status kedge_inspect_put(kedge_inspect *inspect, kedge_inspect_sink sink, 
     return status;
 }
 
+kedge_status kedge_inspect_put_item(kedge_inspect *inspect, kedge_inspect_sink sink,
+                                    kedge_bytes collection, const kedge_cache_row *row,
+                                    kedge_error *error)
+{
+    kedge_json_writer writer = kedge_json_write(&inspect->line);
+    bool there = row->value.size > 0;
+    kedge_json_begin_object(&writer);
+    if (collection.size == 0) {
+        kedge_json_key(&writer, "project");
+        kedge_json_raw(&writer, there ? row->value : kedge_bytes_of("null"));
+    } else {
+        kedge_json_key(&writer, "collection");
+        kedge_json_text(&writer, collection);
+        kedge_json_key(&writer, "id");
+        kedge_json_text(&writer, row->id);
+        kedge_json_key(&writer, there ? "value" : "deleted");
+        kedge_json_raw(&writer, there ? row->value : kedge_bytes_of("true"));
+    }
+    kedge_json_end_object(&writer);
+    return kedge_inspect_put(inspect, sink, error);
+}
+
 /* ---- facts ---- */
 
 static kedge_status put_number(kedge_inspect *inspect, kedge_inspect_sink sink, const char *name,
@@ -240,7 +262,8 @@ static kedge_status put_collections(kedge_inspect *inspect, kedge_inspect_sink s
 
 static kedge_status put_files(kedge_inspect *inspect, kedge_inspect_sink sink, kedge_error *error)
 {
-    static const char *const names[] = {"outbox.db", "outbox.db-wal", "cache.db", "cache.db-wal"};
+    static const char *const names[] = {"outbox.db", "outbox.db-wal", "cache.db", "cache.db-wal",
+                                        "lost.db"};
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && status == KEDGE_OK; i++) {
         int64_t bytes = size_of(inspect, names[i]);

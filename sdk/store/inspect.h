@@ -40,6 +40,11 @@ kedge_status kedge_inspect_rejected(kedge_inspect *inspect, kedge_inspect_sink s
  * lacks edits that the outbox has, as after a crash). */
 kedge_status kedge_inspect_export(kedge_inspect *inspect, kedge_inspect_sink sink,
                                   kedge_error *error);
+/* What reads showed before a restore of the backend and do not show now, as lost.db has it; a line
+ * for each item, as those of the export, with "deleted" in place of "value" for what was not there.
+ * KEDGE_CORRUPT: rows are damaged; the others are told before that. */
+kedge_status kedge_inspect_lost(kedge_inspect *inspect, kedge_inspect_sink sink,
+                                kedge_error *error);
 /* What became of one edit, and why. KEDGE_NOT_FOUND: the sequence was never given out, or the tail
  * no longer has it. */
 kedge_status kedge_inspect_trace(kedge_inspect *inspect, int64_t sequence, kedge_inspect_sink sink,

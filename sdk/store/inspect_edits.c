@@ -262,26 +262,6 @@ kedge_status kedge_inspect_trace(kedge_inspect *inspect, int64_t sequence, kedge
 
 /* ---- items ---- */
 
-static kedge_status put_item(kedge_inspect *inspect, kedge_bytes collection,
-                             const kedge_cache_row *row, kedge_inspect_sink sink,
-                             kedge_error *error)
-{
-    kedge_json_writer writer = kedge_json_write(&inspect->line);
-    kedge_json_begin_object(&writer);
-    if (collection.size == 0) {
-        kedge_json_key(&writer, "project");
-    } else {
-        kedge_json_key(&writer, "collection");
-        kedge_json_text(&writer, collection);
-        kedge_json_key(&writer, "id");
-        kedge_json_text(&writer, row->id);
-        kedge_json_key(&writer, "value");
-    }
-    kedge_json_raw(&writer, row->value);
-    kedge_json_end_object(&writer);
-    return kedge_inspect_put(inspect, sink, error);
-}
-
 /* All rows that are sound. `*damage` tells of the first that is not, or of rows that are
  * missing. */
 static kedge_status put_items(kedge_inspect *inspect, const kedge_row_total *expected,
@@ -298,7 +278,7 @@ static kedge_status put_items(kedge_inspect *inspect, const kedge_row_total *exp
         kedge_cache_row row;
         if (kedge_row_read_any(KEDGE_ROW_ITEM, rows, &collection, &row)) {
             kedge_row_total_add(&found, row.checksum);
-            status = put_item(inspect, collection, &row, sink, error);
+            status = kedge_inspect_put_item(inspect, sink, collection, &row, error);
         } else if (damage->status == KEDGE_OK) {
             (void)kedge_row_fail(db, "item", collection, row.id, damage);
         }

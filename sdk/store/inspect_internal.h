@@ -26,5 +26,9 @@ void kedge_inspect_end(kedge_inspect *inspect);
 
 /* Gives the line to the sink and empties it. */
 kedge_status kedge_inspect_put(kedge_inspect *inspect, kedge_inspect_sink sink, kedge_error *error);
+/* A line with an item, or the project record. An empty value: it was deleted. */
+kedge_status kedge_inspect_put_item(kedge_inspect *inspect, kedge_inspect_sink sink,
+                                    kedge_bytes collection, const kedge_cache_row *row,
+                                    kedge_error *error);
 
 #endif

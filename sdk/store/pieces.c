@@ -157,6 +157,10 @@ static const char CACHE_PIECES[] =
     "select_all=SELECT collection, id, value, checksum\n"
     "shown={select_all}, own_collection, own_id, own_value\n"
 
+    /* ---- what the staged state lacks of the present one, or has more (lost.c) ---- */
+    "lost=INSERT OR IGNORE INTO lost SELECT collection, id, ifnull(item.value, ''), item.checksum"
+    " FROM @ USING(collection, id) WHERE item.value IS NOT staged_item.value;\n"
+
     /* ---- the rows of the cache ---- */
     "rows=SELECT id, value, checksum FROM @ WHERE collection = ?1\n"
     "find={rows @} AND id = ?2\n"

@@ -60,4 +60,9 @@ void kedge_pull_end(kedge_store *store, const kedge_outbox_meta *outbox, bool fi
 kedge_status kedge_pull_begin_durable(kedge_store *store, kedge_error *error);
 void kedge_pull_end_durable(kedge_store *store);
 
+/* ---- lost.c ---- */
+/* Adds to lost.db what reads show and the staged state does not have, and the other way round. Call
+ * before the staged state takes the place of the cache's. */
+kedge_status kedge_lost_keep(kedge_store *store, kedge_error *error);
+
 #endif

@@ -381,6 +381,9 @@ static kedge_status rotate_work(kedge_store *store, void *context, kedge_error *
     if (status == KEDGE_OK) status = read_work(store, work, error);
     bool resyncing = status == KEDGE_OK && work->cache.resyncing;
     if (status == KEDGE_OK) status = rotate_outbox(store, work, error);
+    /* A cache at version 0 shows nothing but pending edits. */
+    if (status == KEDGE_OK && work->lost && work->cache.version > 0)
+        status = kedge_lost_keep(store, error);
     if (status == KEDGE_OK) status = rotate_cache(store, work, error);
     if (status == KEDGE_OK)
         status = kedge_change_log_write(store, work->changes, KEDGE_CHANGED_BY_PULL, error);

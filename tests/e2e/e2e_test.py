@@ -33,6 +33,7 @@ class Result(unittest.TextTestResult):
 def main(binaries, plugin, writer, *names):
     for program in ("server", "notes", "admin"):
         setattr(harness.Programs, program, f"{binaries}/kedge-{program}")
+    harness.Programs.command = f"{binaries}/kedge"
     harness.Programs.function = f"{binaries}/kedge-lambda"
     harness.Programs.plugin = plugin
     harness.Programs.writer = writer

@@ -22,7 +22,7 @@ DEADLINE_S = 120  # of anything that is waited for
 
 class Programs:
     """Where the programs are; set by e2e_test.py."""
-    server = notes = admin = function = writer = plugin = None
+    server = notes = admin = command = function = writer = plugin = None
 
 
 class Server:
@@ -188,6 +188,14 @@ class Copy:
 
     def pending(self):
         return [line for line in self.run("pending", offline=True).splitlines() if " edit " in line]
+
+    def look(self, verb):
+        """What the command `kedge` tells of the folder."""
+        done = subprocess.run([Programs.command, verb, str(self.folder)], capture_output=True, text=True,
+                              timeout=DEADLINE_S)
+        if done.returncode != 0:
+            raise AssertionError(done.stdout + done.stderr)
+        return done.stdout.splitlines()
 
     def twin(self, folder):
         """The folder as a user copies it."""

@@ -3,6 +3,7 @@ import collections
 import concurrent.futures
 import contextlib
 import http.server
+import json
 import shutil
 import signal
 import socket
@@ -10,6 +11,7 @@ import threading
 
 from harness import Case, Refused
 
+KEPT = 10000  # confirmed edits that a client keeps for a restore
 LARGE = 20000  # bytes of a text that is kept as a blob, not in the version's record
 
 
@@ -125,6 +127,29 @@ class RestoredServers(Case):
         self.assertEqual(self.backend.admin("--org", "demo", "--project", "notes", "verify")[-1]["findings"], 0)
         self.backend.start()
         self.check_converged(self.backend, self.b, self.a, self.c)
+
+    def test_more_edits_than_a_client_keeps(self):
+        """The oldest ones are lost on the server; the folders of both clients say what they were."""
+        self.backend.admin("backup", str(self.root / "daily"))
+        made, _ = self.a.write(KEPT + 5, 0, "made")
+        self.a.sync()
+        self.b.sync()
+        self.backend.stop()
+        shutil.rmtree(self.backend.folder)
+        self.backend.admin("restore", str(self.root / "daily"))
+        self.backend.start()
+        for copy in (self.a, self.b, self.a, self.b):
+            copy.sync()
+        for copy in (self.a, self.b):
+            self.assertEqual([json.loads(line)["id"] for line in copy.look("lost")], made[:5])
+        self.assertIn("unrecovered: 5", self.a.look("inspect"))
+        self.check_lists_equal([self.a, self.b])
+        self.assertEqual(set(made) - set(self.a.titles()), set(made[:5]))
+        self.a.write(5, 0, "made")
+        self.a.sync()
+        self.b.sync()
+        for copy in (self.a, self.b):
+            self.assertEqual(copy.look("lost"), [])
 
     def test_a_restore_and_a_twin_and_an_older_folder_at_once(self):
         old = self.root / "old-b"
