@@ -59,6 +59,7 @@ static kedge_status open_reader(kedge_store *store, kedge_store_reader **reader,
         status = kedge_store_db_open(&made->outbox, store->outbox_path, "outbox.db",
                                      SQLITE_OPEN_READWRITE, store->vfs, error);
     if (status == KEDGE_OK) status = kedge_store_db_execute(&made->outbox, ONLY_READ, error);
+    if (status == KEDGE_OK) status = kedge_store_check_outbox_there(store, error);
     if (status == KEDGE_OK)
         *reader = made;
     else

@@ -240,6 +240,9 @@ void kedge_store_locks_close(kedge_store *store);
 kedge_status kedge_store_lock(kedge_store *store, kedge_error *error);
 void kedge_store_unlock(kedge_store *store);
 void kedge_store_give_way(kedge_store *store); /* whoever waits for a turn gets the next one */
+/* KEDGE_IO when the outbox that was opened is not the one at its path: a commit to a file that was
+ * renamed or deleted would be lost, and what is at the path now may be another database. */
+kedge_status kedge_store_check_outbox_there(const kedge_store *store, kedge_error *error);
 /* Marks this store as present; `*alone` tells whether no other one is. Under the lock. */
 kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *error);
 

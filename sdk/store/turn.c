@@ -151,8 +151,7 @@ static kedge_status open_current_cache(kedge_store *store, kedge_error *error)
     return KEDGE_OK;
 }
 
-/* A commit to a file that was renamed or deleted would be lost. */
-static kedge_status check_outbox_there(kedge_store *store, kedge_error *error)
+kedge_status kedge_store_check_outbox_there(const kedge_store *store, kedge_error *error)
 {
     if (kedge_store_db_is_at(&store->outbox, store->outbox_path)) return KEDGE_OK;
     return kedge_fail(error, KEDGE_IO, "outbox-replaced",
@@ -263,7 +262,7 @@ static kedge_status one_turn(kedge_store *store, kedge_store_work work, void *co
     if (status != KEDGE_OK) return status;
     KEDGE_ASSERT(!kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(!kedge_store_db_in_transaction(&store->cache));
-    status = check_outbox_there(store, error);
+    status = kedge_store_check_outbox_there(store, error);
     if (status == KEDGE_OK) status = kedge_store_check_refused(store, error);
     if (status == KEDGE_OK) status = open_current_cache(store, error);
     look_around(store, changes);

@@ -314,6 +314,42 @@ static void test_an_outbox_that_is_replaced_while_open_takes_no_edit(void **stat
     assert_int_equal(fixture_position(f).pending, 2);
 }
 
+static kedge_status get_n(fixture *f, kedge_store *store, const char *expected)
+{
+    kedge_buffer value = kedge_buffer_make(&kedge_allocator_default);
+    kedge_status status =
+        kedge_store_get(store, KEDGE_BYTES("notes"), KEDGE_BYTES("n"), &value, &f->error);
+    if (status == KEDGE_OK)
+        assert_true(kedge_bytes_equal_text(kedge_buffer_bytes(&value), expected));
+    kedge_buffer_free(&value);
+    return status;
+}
+
+static void test_reads_do_not_show_another_database_that_has_taken_the_folders_place(void **state)
+{
+    fixture *f = *state;
+    char away[256];
+    kedge_store *first = f->store, *second;
+    kedge_store_position position;
+    fixture_mutate(f, "set", "{\"id\":\"n\",\"value\":1}");
+    fixture_expect(f, "n", "1");
+    snprintf(away, sizeof away, "%s/away", f->folder);
+    assert_int_equal(rename(f->path, away), 0);
+    assert_int_equal(get_n(f, first, "1"), KEDGE_IO);
+    assert_int_equal(fixture_try_open(f, f->path, &second), KEDGE_OK);
+    f->store = second;
+    fixture_mutate(f, "set", "{\"id\":\"n\",\"value\":2}");
+    assert_int_equal(get_n(f, first, "1"), KEDGE_IO);
+    assert_string_equal(f->error.code, "outbox-replaced");
+    assert_int_equal(kedge_store_position_get(first, &position, &f->error), KEDGE_IO);
+    assert_int_equal(get_n(f, second, "2"), KEDGE_OK);
+    kedge_store_close(second);
+    f->store = first;
+    fixture_remove_tree(f->path);
+    assert_int_equal(rename(away, f->path), 0);
+    assert_int_equal(get_n(f, first, "1"), KEDGE_OK);
+}
+
 static void test_a_file_in_place_of_the_folder_is_named(void **state)
 {
     fixture *f = *state;
@@ -524,6 +560,7 @@ int main(void)
         TEST(test_edits_that_a_cut_wal_has_lost_are_counted),
         TEST(test_an_outbox_whose_wal_is_removed_opens_and_counts_what_is_gone),
         TEST(test_an_outbox_that_is_replaced_while_open_takes_no_edit),
+        TEST(test_reads_do_not_show_another_database_that_has_taken_the_folders_place),
         TEST(test_a_file_in_place_of_the_folder_is_named),
         TEST(test_a_folder_below_nothing_is_named),
         TEST(test_a_file_of_another_application_is_named),
