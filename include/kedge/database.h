@@ -12,7 +12,8 @@ KEDGE_BEGIN_DECLS
 /* An open database. Any thread may call any function with it, until kedge_close begins; Kedge
  * serializes calls from several threads. The folder may be open in several processes at once. Each
  * process must call kedge_open itself: a child process must not use a database that was open at the
- * fork(). Kedge leaves the process's signal handlers alone, and its threads get no signals. */
+ * fork(), and shares its locks until it calls exec() or ends (docs/reference/c-api.md). Kedge
+ * leaves the process's signal handlers alone, and its threads get no signals. */
 typedef struct kedge_db kedge_db;
 
 /* Gives the token for the header `Authorization: Bearer`. Kedge calls it on the worker thread

@@ -192,8 +192,10 @@ static kedge_status open_or_create(kedge_store *store, bool *created, kedge_erro
         status = kedge_store_db_fail(db, SQLITE_CORRUPT, "reading its WAL", error);
     if (status == KEDGE_OK && empty) status = kedge_schema_check_outbox_missing(store, error);
     if (status == KEDGE_OK)
-        status =
-            kedge_store_db_execute(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", error);
+        status = kedge_store_db_execute(db,
+                                        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
+                                        "PRAGMA fullfsync=1", /* of macOS and iOS */
+                                        error);
     if (status == KEDGE_OK && empty) status = create(store, error);
     *created = status == KEDGE_OK && empty;
     if (status == KEDGE_OK) status = upgrade_sound(store, error);

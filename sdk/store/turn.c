@@ -71,11 +71,19 @@ bool kedge_store_locks_borrow(kedge_store *store)
            errno != EWOULDBLOCK;
 }
 
+/* Closing alone would leave the lock to a child that was forked meanwhile. */
+static void close_file(int *file)
+{
+    if (*file < 0) return;
+    (void)flock_file(*file, LOCK_UN);
+    close(*file);
+    *file = -1;
+}
+
 void kedge_store_locks_close(kedge_store *store)
 {
-    if (store->lock_file >= 0) close(store->lock_file);
-    if (store->presence_file >= 0) close(store->presence_file);
-    store->lock_file = store->presence_file = -1;
+    close_file(&store->lock_file);
+    close_file(&store->presence_file);
 }
 
 /* A mutex goes to any thread that asks when it is free. So a thread that takes turn after turn

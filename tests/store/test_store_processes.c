@@ -1,5 +1,6 @@
 /* Several processes and threads on one folder, and processes that are killed:
  * really, with SIGKILL. */
+#include "sdk/store/store_internal.h"
 #include "tests/store/fixture.h"
 
 #include <pthread.h>
@@ -499,6 +500,40 @@ static void test_a_cache_set_aside_by_another_process_is_let_go(void **state)
     kedge_store_close(second);
 }
 
+/* On macOS and iOS an fsync leaves data in the cache of the disk. */
+static void test_the_outbox_asks_for_a_sync_that_survives_a_power_cut_on_every_system(void **state)
+{
+    fixture *f = *state;
+    int64_t full = 0, synchronous = 0;
+    kedge_store_db *db = &f->store->outbox;
+    assert_int_equal(kedge_store_db_number(db, "PRAGMA fullfsync", &full, &f->error), KEDGE_OK);
+    assert_int_equal(kedge_store_db_number(db, "PRAGMA synchronous", &synchronous, &f->error),
+                     KEDGE_OK);
+    assert_int_equal(full, 1);
+    assert_int_equal(synchronous, 2);
+}
+
+/* The child has the same open files, and with them the same locks. */
+static void test_closing_leaves_no_lock_to_a_child_that_was_forked(void **state)
+{
+    fixture *f = *state;
+    kedge_store *next = NULL;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    while (child == 0)
+        pause();
+    fixture_close(f);
+    assert_int_equal(
+        kedge_registry_new(&kedge_allocator_default, fixture_mutators, 1, &f->watched, &f->error),
+        KEDGE_OK);
+    f->options.registry = f->watched;
+    kedge_status status = fixture_try_open(f, f->path, &next);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    if (status != KEDGE_OK) fail_msg("%s", f->error.message);
+    kedge_store_close(next);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
@@ -515,6 +550,8 @@ int main(void)
         TEST(test_others_mutators_must_be_the_same_while_both_are_open),
         TEST(test_a_rotation_by_another_process_is_noticed),
         TEST(test_a_cache_set_aside_by_another_process_is_let_go),
+        TEST(test_the_outbox_asks_for_a_sync_that_survives_a_power_cut_on_every_system),
+        TEST(test_closing_leaves_no_lock_to_a_child_that_was_forked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
