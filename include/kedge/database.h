@@ -41,7 +41,8 @@ typedef void (*kedge_dispatch_function)(void *KEDGE_NULLABLE userdata, void (*wo
 typedef struct kedge_options {
     uint32_t version;
     uint32_t size;
-    /* The folder; made when absent (its parent must exist), for this user alone (0700). Required.
+    /* The folder; made when absent (its parent must exist), for this user alone (0700). Required. A
+     * relative path starts at the folder that the process is in when it calls kedge_open.
      * Give each database a folder of its own: Kedge leaves other files in it alone, but cannot keep
      * other programs from its own. Nothing in it is encrypted, and in a folder that the app has
      * made the umask says who else may read the files. From the root on it may have 64 bytes less

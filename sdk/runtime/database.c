@@ -75,11 +75,23 @@ static char *copy(const kedge_allocator *allocator, const char *text, bool *copi
     return made;
 }
 
+/* From the root on: the app may go to another folder meanwhile. */
+static char *whole_path(const kedge_allocator *allocator, const char *path, bool *copied)
+{
+    char above[4096];
+    kedge_buffer whole = kedge_buffer_make(allocator);
+    if (path[0] != '/' && getcwd(above, sizeof above) != NULL)
+        kedge_buffer_append_format(&whole, "%s/", above);
+    kedge_buffer_append_text(&whole, path);
+    if (whole.no_memory) *copied = false;
+    return whole.data;
+}
+
 static kedge_status copy_strings(kedge_db *db, const kedge_options *options, kedge_error *error)
 {
     const kedge_allocator *allocator = db->environment.allocator;
     bool copied = true;
-    db->path = copy(allocator, options->path, &copied);
+    db->path = whole_path(allocator, options->path, &copied);
     db->organization = copy(allocator, options->organization, &copied);
     db->project = copy(allocator, options->project, &copied);
     db->user = copy(allocator, options->user, &copied);

@@ -54,6 +54,28 @@ static int remove_folder(void **state)
     return 0;
 }
 
+static void
+test_a_database_stays_the_one_that_was_opened_when_the_app_goes_to_another_folder(void **state)
+{
+    (void)state;
+    char above[4096], other[CLIENT_PATH_SIZE + 8];
+    assert_non_null(getcwd(above, sizeof above));
+    assert_int_equal(chdir(folder), 0);
+    kedge_options options = client_options("db", NULL);
+    kedge_db *db = client_open(&options);
+    client_put(db, "n", "1");
+    snprintf(other, sizeof other, "%s/other", folder);
+    assert_int_equal(mkdir(other, 0700), 0);
+    assert_int_equal(chdir(other), 0);
+    kedge_db *second = client_open(&options);
+    client_put(second, "n", "2");
+    client_put(db, "m", "1");
+    assert_string_equal(client_get(db, "n"), "1");
+    kedge_close(second);
+    kedge_close(db);
+    assert_int_equal(chdir(above), 0);
+}
+
 static void test_options_of_another_version_are_refused(void **state)
 {
     (void)state;
@@ -208,7 +230,7 @@ test_a_path_is_as_long_as_sqlite_allows_or_refused_before_the_disk_is_touched(vo
     char *path = malloc(longest + 2);
     struct stat facts;
     (void)state;
-    char allowed[64], here[512];
+    char allowed[64], whole[128], here[512];
     snprintf(allowed, sizeof allowed, "%zu are allowed", longest);
     make_long_path(path, longest + 1);
     refuses(client_options(path, NULL), KEDGE_INVALID_ARGUMENT, "path-too-long", allowed);
@@ -221,7 +243,8 @@ test_a_path_is_as_long_as_sqlite_allows_or_refused_before_the_disk_is_touched(vo
     /* What is above a path that does not begin at the root counts, too. */
     assert_non_null(getcwd(here, sizeof here));
     assert_int_equal(chdir(path), 0);
-    refuses(client_options("below", NULL), KEDGE_INVALID_ARGUMENT, "path-too-long", "0 are");
+    snprintf(whole, sizeof whole, "%zu bytes; %s", longest + strlen("/below"), allowed);
+    refuses(client_options("below", NULL), KEDGE_INVALID_ARGUMENT, "path-too-long", whole);
     assert_int_equal(chdir(here), 0);
     free(path);
 }
@@ -367,6 +390,8 @@ static void test_a_database_without_a_url_is_offline_for_good(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        FOLDER_TEST(
+            test_a_database_stays_the_one_that_was_opened_when_the_app_goes_to_another_folder),
         FOLDER_TEST(test_options_of_another_version_are_refused),
         FOLDER_TEST(test_a_log_level_that_is_none_is_refused),
         FOLDER_TEST(test_a_server_wait_that_is_none_is_refused),
