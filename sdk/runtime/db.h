@@ -95,7 +95,8 @@ typedef struct kedge_worker {
     bool error_due;           /* none was told yet, or it could not be */
     kedge_sync_waits sync;
     int64_t timer_at_ms;       /* of the driver; 0: none */
-    int64_t tick_at_ms;        /* look after the peers; 0: not needed */
+    int64_t tick_at_ms;        /* look after the peers */
+    int64_t followed_ms;       /* when their commits were followed last */
     int64_t maintenance_at_ms; /* catch up, checkpoint; 0: nothing to do */
     int64_t check_at_ms;       /* the next slice of the cache's check, without a driver; 0: none */
     int64_t status_at_ms;      /* look after watches of the status and the inbox; 0: no need */

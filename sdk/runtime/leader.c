@@ -68,10 +68,13 @@ void kedge_worker_lead(kedge_db *db, bool online, bool retry)
     }
 }
 
+/* A process that was killed right behind an edit, or has ended without kedge_close, told nobody. So
+ * from time to time it counts as news that nobody has told any. */
 void kedge_worker_hear_peers(kedge_db *db)
 {
     kedge_worker *worker = &db->worker;
     kedge_peers_news news;
+    int64_t now_ms = kedge_db_now_ms(db);
     worker->tick_at_ms = 0;
     worker->look_again = !kedge_peers_look(db->peers, &news);
     if (worker->look_again) return;
@@ -80,7 +83,8 @@ void kedge_worker_hear_peers(kedge_db *db)
         worker->leader_error = news.leader_error;
         worker->moved = true;
     }
-    if (!news.changed) return;
+    if (!news.changed && now_ms - worker->followed_ms < KEDGE_PEERS_IDLE_MS) return;
+    worker->followed_ms = now_ms;
     worker->moved = true;
     worker->inbox_touched = true;
     if (kedge_store_follow(db->store, NULL) != KEDGE_OK) kedge_db_changed(db, NULL);
@@ -139,14 +143,10 @@ void kedge_worker_set_tick(kedge_db *db, bool online)
     bool follows = online && !worker->leading;
     bool deaf = kedge_peers_wake_fd(db->peers) < 0 && kedge_peers_present(db->peers);
     bool error_due = worker->error_due && kedge_peers_present(db->peers); /* else the next round */
+    int64_t wait_ms = follows || deaf ? KEDGE_PEERS_TICK_MS : KEDGE_PEERS_IDLE_MS;
     if (worker->look_again || worker->tell_peers || error_due || worker->sync.done_due ||
-        worker->sync.ticket_due) {
-        int64_t retry_at_ms = kedge_db_now_ms(db) + KEDGE_PEERS_RETRY_MS;
-        bool sooner = worker->tick_at_ms != 0 && worker->tick_at_ms < retry_at_ms;
-        if (!sooner) worker->tick_at_ms = retry_at_ms;
-    } else if (!follows && !deaf) {
-        worker->tick_at_ms = 0;
-    } else if (worker->tick_at_ms == 0) {
-        worker->tick_at_ms = kedge_db_now_ms(db) + KEDGE_PEERS_TICK_MS;
-    }
+        worker->sync.ticket_due)
+        wait_ms = KEDGE_PEERS_RETRY_MS;
+    int64_t at_ms = kedge_db_now_ms(db) + wait_ms;
+    if (worker->tick_at_ms == 0 || worker->tick_at_ms > at_ms) worker->tick_at_ms = at_ms;
 }

@@ -21,14 +21,15 @@
  *
  * A write to the file wakes the others by inotify; where that is not to be had they look every
  * KEDGE_PEERS_TICK_MS. With no other process only the leader's error is written, when it changes,
- * for those that come later, and there is no tick. Used by the worker thread alone. */
+ * for those that come later. Used by the worker thread alone. */
 #ifndef KEDGE_SDK_RUNTIME_PEERS_H
 #define KEDGE_SDK_RUNTIME_PEERS_H
 
 #include "common/environment.h"
 
 #define KEDGE_PEERS_TICK_MS  250
-#define KEDGE_PEERS_RETRY_MS 10 /* after a record that was busy, or could not be written */
+#define KEDGE_PEERS_IDLE_MS  60000 /* after edits whose process did not live to tell of them */
+#define KEDGE_PEERS_RETRY_MS 10    /* after a record that was busy, or could not be written */
 
 typedef struct kedge_peers kedge_peers;
 

@@ -303,6 +303,8 @@ void kedge_worker_begin(kedge_db *db)
     kedge_log_write(db, KEDGE_LOG_INFO, "started", "Kedge %s on %s", KEDGE_VERSION_STRING,
                     db->path);
     plan_maintenance(db); /* the opening may have met a full disk */
+    db->worker.followed_ms = kedge_db_now_ms(db);
+    db->worker.tell_peers = true; /* it may have repaired what a killed process has left */
     if (db->driver != NULL) kedge_driver_start(db->driver);
 }
 

@@ -40,7 +40,7 @@ void kedge_worker_hear_peers(kedge_db *db); /* leader.c */
 kedge_error kedge_worker_error(const kedge_worker *worker);
 void kedge_worker_tell_peers(kedge_db *db); /* leader.c */
 /* When to look after the peers next: soon when the record was busy, each tick as a follower, who
- * waits for the lock to fall free, or where nothing wakes this process. */
+ * waits for the lock to fall free, or where nothing wakes this process; otherwise seldom. */
 void kedge_worker_set_tick(kedge_db *db, bool online); /* leader.c */
 void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls,
                           bool online);         /* worker_history.c */

@@ -147,6 +147,7 @@ static kedge_status repair_work(kedge_store *store, void *context, kedge_error *
     bool alone = false;
     (void)context;
     kedge_status status = kedge_store_presence(store, &alone, error);
+    store->in_company = !alone; /* the observer does not see the others yet */
     if (status == KEDGE_OK) status = kedge_outbox_check_file(&store->outbox, error);
     if (status == KEDGE_OK) status = kedge_outbox_heal(store, error);
     if (status == KEDGE_OK) status = check_registry(store, alone, &rebuild, error);

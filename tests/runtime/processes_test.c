@@ -1,7 +1,7 @@
 /* One folder, several processes: one syncs, the others see what it brings and have it push theirs,
  * and one of them takes over when it dies or goes offline. */
 #include "common/error.h"
-#include "sdk/runtime/peers.h"
+#include "sdk/runtime/db.h"
 #include "tests/runtime/client.h"
 #include "tests/runtime/mini_backend.h"
 
@@ -66,7 +66,28 @@ static int be_the_leader(const char *folder, const char *url)
     }
 }
 
-static pid_t spawn_leader(const world *here)
+/* Another one: it makes an edit, and ends before anything has told the others of it. */
+static int be_gone(const char *folder)
+{
+    kedge_environment environment = kedge_environment_system(NULL);
+    kedge_store_options options = {
+        .environment = &environment, .path = folder, .organization = "acme", .project = "plan"};
+    kedge_registry *registry = NULL;
+    kedge_store *store = NULL;
+    if (kedge_registry_new_for_client(&kedge_allocator_default, NULL, 0, NULL, 0, &registry,
+                                      NULL) != KEDGE_OK)
+        return 1;
+    options.registry = registry;
+    if (kedge_store_open(&options, &store, NULL) != KEDGE_OK) return 2;
+    if (kedge_store_mutate(store, KEDGE_BYTES("kedge.put"),
+                           KEDGE_BYTES("{\"collection\":\"notes\",\"id\":\"theirs\",\"value\":1}"),
+                           NULL, NULL, NULL) != KEDGE_OK)
+        return 3;
+    return write(STDOUT_FILENO, "x", 1) == 1 ? 0 : 4;
+}
+
+/* `server` "": the one that is gone at once. */
+static pid_t spawn(const world *here, const char *server)
 {
     int ready[2];
     char byte;
@@ -77,7 +98,7 @@ static pid_t spawn_leader(const world *here)
     char *arguments[] = {program, folder, url, NULL};
     posix_spawn_file_actions_t actions;
     snprintf(folder, sizeof folder, "%s", here->folder);
-    snprintf(url, sizeof url, "%s", scripted_server_url(here->server));
+    snprintf(url, sizeof url, "%s", server);
     assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ready[1], STDOUT_FILENO);
@@ -87,6 +108,11 @@ static pid_t spawn_leader(const world *here)
     assert_int_equal(read(ready[0], &byte, 1), 1);
     close(ready[0]);
     return child;
+}
+
+static pid_t spawn_leader(const world *here)
+{
+    return spawn(here, scripted_server_url(here->server));
 }
 
 static kedge_db *open_here(const world *here)
@@ -159,6 +185,58 @@ static void test_a_follower_is_served_by_the_leader_and_takes_over_when_it_is_ki
     assert_int_equal(mini_backend_decided(here->backend), 3);
     kedge_watch_free(token);
     kedge_close(db);
+}
+
+static void wait_until_decided(const world *here, kedge_db *db, int64_t count)
+{
+    int64_t until = client_now_ms() + 60000;
+    while (mini_backend_decided(here->backend) < count && client_now_ms() < until) {
+        struct pollfd set = {.fd = kedge_loop_descriptor(db), .events = POLLIN};
+        int32_t wait_ms = 0;
+        assert_int_equal(kedge_loop_run(db, &wait_ms, NULL), KEDGE_OK);
+        poll(&set, 1, wait_ms < 100 ? wait_ms : 100);
+    }
+    assert_int_equal(mini_backend_decided(here->backend), count);
+}
+
+/* Nothing wakes the leader then: it looks by itself, within a minute. */
+static void test_an_edit_whose_process_ended_right_behind_it_is_sent_by_the_leader(void **state)
+{
+    world *here = *state;
+    kedge_error error = {0};
+    kedge_options options = client_options(here->folder, scripted_server_url(here->server));
+    options.caller_driven = true;
+    kedge_db *db = client_open(&options);
+    client_put(db, "mine", "1");
+    if (kedge_sync(db, 120000, &error) != KEDGE_OK) fail_msg("%s", error.message);
+    pid_t child = spawn(here, "");
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(kedge_loop_run(db, NULL, NULL), KEDGE_OK);
+    assert_in_range(db->worker.tick_at_ms, 1, kedge_db_now_ms(db) + KEDGE_PEERS_IDLE_MS);
+    assert_in_range(db->worker.followed_ms, 1, kedge_db_now_ms(db));
+    db->worker.tick_at_ms = 1; /* a minute has passed */
+    db->worker.followed_ms -= KEDGE_PEERS_IDLE_MS;
+    wait_until_decided(here, db, 2);
+    kedge_close(db);
+}
+
+/* It may have repaired what a killed process has left. */
+static void test_a_process_that_opens_the_folder_has_the_others_look(void **state)
+{
+    world *here = *state;
+    kedge_environment environment = kedge_environment_system(NULL);
+    kedge_peers *other = NULL;
+    kedge_peers_news news = {.changed = false};
+    kedge_options options = client_options(here->folder, NULL);
+    kedge_close(client_open(&options)); /* makes the folder */
+    assert_int_equal(kedge_peers_open(&environment, here->folder, &other, NULL), KEDGE_OK);
+    kedge_db *db = client_open(&options);
+    int64_t until = client_now_ms() + 60000;
+    while (!(kedge_peers_look(other, &news) && news.changed) && client_now_ms() < until)
+        poll(NULL, 0, 2);
+    assert_true(news.changed);
+    kedge_close(db);
+    kedge_peers_close(other);
 }
 
 /* Stops a process between two of its turns: in a turn it would keep all others out. */
@@ -316,11 +394,14 @@ int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_a_follower_is_served_by_the_leader_and_takes_over_when_it_is_killed),
+        WORLD_TEST(test_an_edit_whose_process_ended_right_behind_it_is_sent_by_the_leader),
+        WORLD_TEST(test_a_process_that_opens_the_folder_has_the_others_look),
         WORLD_TEST(test_a_wait_for_a_sync_outlives_the_leader),
         WORLD_TEST(test_a_sync_given_to_a_leader_that_goes_offline_is_done_by_the_next),
         WORLD_TEST(test_a_leader_without_a_token_does_not_leave_others_waiting_and_says_why),
         WORLD_TEST(test_a_leader_that_goes_offline_or_closes_is_succeeded),
     };
+    if (count == 3 && arguments[2][0] == '\0') return be_gone(arguments[1]);
     if (count == 3) return be_the_leader(arguments[1], arguments[2]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

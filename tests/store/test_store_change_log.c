@@ -3,10 +3,13 @@
 #include "tests/store/cache_scenario.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -269,6 +272,54 @@ static void test_a_cache_that_another_store_has_replaced_is_told_and_is_to_be_pu
     assert_int_equal(p->second.set_aside, 1);
 }
 
+static void kill_between_the_commits(void *context, const char *phase)
+{
+    (void)context;
+    if (strcmp(phase, "mutate-between-commits") == 0) kill(getpid(), SIGKILL);
+}
+
+/* Makes an edit once the parent says so, of which only the outbox has anything. */
+static pid_t fork_editor(pair *p, int *go)
+{
+    char byte;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        p->f.options.phase = kill_between_the_commits;
+        if (read(ends[0], &byte, 1) == 1) set(p, open_with(p, &p->second), "a", "1");
+        _exit(1);
+    }
+    close(ends[0]);
+    *go = ends[1];
+    return child;
+}
+
+/* While it opens the folder, a process does not ask yet who else is there. */
+static void test_what_opening_the_folder_has_repaired_is_told_to_the_others(void **state)
+{
+    pair *p = calloc(1, sizeof *p);
+    int go, ended;
+    (void)state;
+    fixture_begin(&p->f);
+    pid_t child = fork_editor(p, &go);
+    p->f.store = open_with(p, &p->first);
+    assert_int_equal(write(go, "x", 1), 1);
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFSIGNALED(ended));
+    p->other = open_with(p, &p->second);
+    fixture_expect(&p->f, "a", "1");
+    assert_string_equal(p->first.text, "");
+    follow(p, p->f.store);
+    assert_string_equal(p->first.text, "*;");
+    close(go);
+    kedge_store_close(p->other);
+    fixture_end(&p->f);
+    free(p);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -284,6 +335,7 @@ int main(void)
         TEST(test_a_commit_that_is_too_large_is_told_as_anything),
         TEST(test_a_row_that_is_damaged_or_missing_is_told_as_anything),
         TEST(test_a_cache_that_another_store_has_replaced_is_told_and_is_to_be_pulled),
+        cmocka_unit_test(test_what_opening_the_folder_has_repaired_is_told_to_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
