@@ -147,17 +147,10 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
     return status;
 }
 
-/* Readers see another state, and the worker must pull. */
-static void cache_set_aside(void *context)
-{
-    kedge_db *db = context;
-    kedge_db_changed(db, NULL);
-    kedge_db_committed(db);
-}
-
-/* The worker is to stop, and the app to look at the status: a watch may be all that it listens
- * to. */
-static void outbox_refused(void *context)
+/* The cache was set aside: readers see another state, and the worker must pull. Or the outbox is
+ * refused: the worker is to stop, and the app to look at the status; a watch may be all that it
+ * listens to. */
+static void file_damaged(void *context)
 {
     kedge_db *db = context;
     kedge_db_changed(db, NULL);
@@ -196,9 +189,9 @@ static kedge_status open_store(kedge_db *db, kedge_store_phase_function phase, v
                                    .server_wait_ms = db->server_wait_ms,
                                    .phase = phase,
                                    .phase_context = phase_context,
-                                   .set_aside = cache_set_aside,
+                                   .set_aside = file_damaged,
                                    .set_aside_context = db,
-                                   .refused = outbox_refused,
+                                   .refused = file_damaged,
                                    .refused_context = db,
                                    .observer = {.context = db,
                                                 .watched = store_watched,
