@@ -51,6 +51,7 @@ kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backe
         return status;
     }
     kedge_unlisted_open(&made->unlisted, made->environment);
+    kedge_remakes_open(&made->remakes, made->environment);
     kedge_locks_open(&made->locks);
     *backend = made;
     return KEDGE_OK;
@@ -60,6 +61,7 @@ void kedge_backend_free(kedge_backend *backend)
 {
     if (backend == NULL) return;
     kedge_usage_close(backend);
+    kedge_remakes_close(&backend->remakes);
     kedge_unlisted_close(&backend->unlisted);
     kedge_project_kinds_close(&backend->project_kinds);
     kedge_log_hints_close(&backend->log_hints);

@@ -24,6 +24,7 @@ struct kedge_backend {
     kedge_usage *usage; /* NULL: organizations have no such bounds */
     kedge_log_hints log_hints;
     kedge_unlisted unlisted;
+    kedge_remakes remakes;
     kedge_project_kinds project_kinds;
     atomic_ullong families; /* of states, given out so far */
     /* In this process only one push runs at a time for a project. This avoids useless races;

@@ -120,6 +120,40 @@ void kedge_unlisted_forget(kedge_unlisted *unlisted, kedge_bytes organization, k
     pthread_mutex_unlock(&unlisted->lock);
 }
 
+/* ---- snapshots of log projects ---- */
+
+void kedge_remakes_open(kedge_remakes *remakes, const kedge_environment *environment)
+{
+    memset(remakes->places, 0, sizeof remakes->places);
+    remakes->environment = environment;
+    pthread_mutex_init(&remakes->lock, NULL);
+}
+
+void kedge_remakes_close(kedge_remakes *remakes)
+{
+    pthread_mutex_destroy(&remakes->lock);
+}
+
+bool kedge_remakes_may_begin(kedge_remakes *remakes, const kedge_project_ref *ref)
+{
+    uint64_t project = kedge_project_ref_hash(ref);
+    int64_t now_ms = remakes->environment->monotonic_ms(remakes->environment->context);
+    pthread_mutex_lock(&remakes->lock);
+    const kedge_remake *place = &remakes->places[project % KEDGE_REMAKES];
+    bool may = place->project != project || now_ms >= place->until_ms;
+    pthread_mutex_unlock(&remakes->lock);
+    return may;
+}
+
+void kedge_remakes_ended(kedge_remakes *remakes, const kedge_project_ref *ref)
+{
+    uint64_t project = kedge_project_ref_hash(ref);
+    int64_t now_ms = remakes->environment->monotonic_ms(remakes->environment->context);
+    pthread_mutex_lock(&remakes->lock);
+    remakes->places[project % KEDGE_REMAKES] = (kedge_remake){project, now_ms + KEDGE_REMAKE_MS};
+    pthread_mutex_unlock(&remakes->lock);
+}
+
 /* ---- the newest segments of logs ---- */
 
 kedge_status kedge_log_hints_open(kedge_log_hints *hints, const kedge_allocator *allocator,

@@ -73,6 +73,32 @@ void kedge_unlisted_note(kedge_unlisted *unlisted, kedge_bytes organization, ked
                          uint64_t since);
 void kedge_unlisted_forget(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id);
 
+/* ---- snapshots of log projects ---- */
+
+/* For which projects a damaged snapshot was to be made again a moment ago. The work reads all
+ * entries, and it may fail each time: requests that need the snapshot do not begin it each time. */
+
+#define KEDGE_REMAKES   256 /* places, by hash; a project takes its place from another one */
+#define KEDGE_REMAKE_MS 30000
+
+typedef struct kedge_remake {
+    uint64_t project; /* hash of its name */
+    int64_t until_ms; /* monotonic; 0: free */
+} kedge_remake;
+
+typedef struct kedge_remakes {
+    const kedge_environment *environment;
+    pthread_mutex_t lock;
+    kedge_remake places[KEDGE_REMAKES];
+} kedge_remakes;
+
+void kedge_remakes_open(kedge_remakes *remakes, const kedge_environment *environment);
+void kedge_remakes_close(kedge_remakes *remakes);
+
+/* False: the last try has ended less than KEDGE_REMAKE_MS ago. */
+bool kedge_remakes_may_begin(kedge_remakes *remakes, const kedge_project_ref *ref);
+void kedge_remakes_ended(kedge_remakes *remakes, const kedge_project_ref *ref);
+
 /* ---- the newest segments of logs ---- */
 
 /* Which segment of a log was the newest when it was last seen: a cached hint.

@@ -62,12 +62,13 @@ static kedge_status is_asked_for(const kedge_project *project, bool *asked, kedg
 
 static kedge_status make_anew(kedge_state *state, kedge_error *error)
 {
+    kedge_backend *backend = state->project.backend;
     bool asked = false;
     kedge_status status = is_asked_for(&state->project, &asked, error);
-    if (status != KEDGE_OK) return status;
-    return asked && state->project.backend->options.stream_is_followed
-               ? KEDGE_OK
-               : make(&state->project, error);
+    asked = asked && backend->options.stream_is_followed;
+    if (status == KEDGE_OK && !asked) status = make(&state->project, error);
+    kedge_remakes_ended(&backend->remakes, &state->project.ref);
+    return status;
 }
 
 /* ---- in the background ---- */
@@ -120,12 +121,14 @@ void kedge_logged_maintain(kedge_state *state)
 
 static void begin_anew(kedge_state *state)
 {
-    const kedge_backend_options *options = &state->project.backend->options;
-    kedge_locks *locks = &state->project.backend->locks;
-    if (!kedge_locks_begin_maintenance(locks, &state->project.ref)) return;
+    kedge_backend *backend = state->project.backend;
+    kedge_locks *locks = &backend->locks;
+    if (!kedge_remakes_may_begin(&backend->remakes, &state->project.ref) ||
+        !kedge_locks_begin_maintenance(locks, &state->project.ref))
+        return;
     kedge_state_retain(state);
     if (give_away(state, make_anew_later)) return;
-    if (options->stream_is_followed) {
+    if (backend->options.stream_is_followed) {
         run(state, make_anew); /* an append */
         return;
     }

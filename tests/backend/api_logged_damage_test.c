@@ -289,6 +289,89 @@ static void test_who_waits_for_a_snapshot_asks_for_it(void **state)
     }
 }
 
+/* ---- one that cannot be made again ---- */
+
+typedef struct later_work {
+    void (*run)(void *argument);
+    void *argument;
+    size_t taken;
+} later_work;
+
+static bool take_later(void *context, void (*run)(void *argument), void *argument)
+{
+    later_work *work = context;
+    work->run = run;
+    work->argument = argument;
+    work->taken++;
+    return true;
+}
+
+static int64_t now_ms;
+
+static int64_t monotonic_ms(void *context)
+{
+    (void)context;
+    return now_ms;
+}
+
+static void pull_in_vain(api_world *world, const char *cookie, later_work *later, size_t taken)
+{
+    size_t before = later->taken;
+    pull(world, "c2", cookie);
+    assert_int_equal(world->response.status, 500);
+    assert_int_equal(later->taken, taken);
+    if (later->taken > before) later->run(later->argument);
+}
+
+static kedge_status do_nothing(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                               kedge_error *error)
+{
+    (void)tx, (void)args, (void)args_size, (void)userdata, (void)error;
+    return KEDGE_OK;
+}
+
+static void open_with(api_world *world, kedge_registry *registry)
+{
+    world->registry = registry;
+    api_world_restart(world);
+}
+
+/* A mutator that this server does not have any more stands behind the snapshot. */
+static void test_a_snapshot_that_cannot_be_made_is_tried_again_after_a_while(void **state)
+{
+    static const kedge_mutator mutator = {"test.nothing", 1, do_nothing, NULL};
+    api_world *world = new_world();
+    kedge_registry *without = world->registry, *with = NULL;
+    later_work later = {.taken = 0};
+    (void)state;
+    now_ms = 1000;
+    assert_int_equal(kedge_registry_new(world->environment.allocator, &mutator, 1, &with, NULL),
+                     KEDGE_OK);
+    open_with(world, with);
+    const char *cookie = lose_snapshot(world, KEDGE_LOGGED_REPLAY_ENTRIES, true);
+    push(world, "c3",
+         KEDGE_BYTES("{\"clientID\":\"c3\",\"id\":1,\"name\":\"test.nothing\",\"args\":null,"
+                     "\"timestamp\":7}"));
+    open_with(world, without);
+    kedge_registry_free(with);
+    world->environment.monotonic_ms = monotonic_ms;
+    world->backend->options.later = take_later;
+    world->backend->options.later_context = &later;
+    pull_in_vain(world, cookie, &later, 1);
+    size_t failed = failures(world);
+    pull_in_vain(world, cookie, &later, 1);
+    now_ms += KEDGE_REMAKE_MS - 1;
+    pull_in_vain(world, cookie, &later, 1);
+    assert_true(failures(world) > failed); /* each pull tells the damage */
+    now_ms++;
+    pull_in_vain(world, cookie, &later, 2);
+    now_ms += KEDGE_REMAKE_MS - 1;
+    pull_in_vain(world, cookie, &later, 2);
+    api_world_free(world);
+}
+
+/* ---- what no snapshot has decided ---- */
+
 /* As in a backend that was restored to a time before the snapshot from which c2's cache began: what
  * the snapshot has decided stands between the last one and c2's cookie. */
 static void test_a_replay_tells_what_no_snapshot_has_decided_yet(void **state)
@@ -363,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_the_next_snapshot_replaces_what_is_damaged),
         cmocka_unit_test(test_a_replay_tells_what_a_snapshot_that_is_lost_has_decided),
         cmocka_unit_test(test_who_waits_for_a_snapshot_asks_for_it),
+        cmocka_unit_test(test_a_snapshot_that_cannot_be_made_is_tried_again_after_a_while),
         cmocka_unit_test(test_a_replay_tells_what_no_snapshot_has_decided_yet),
         cmocka_unit_test(test_a_replay_holds_a_bounded_part_of_the_items),
     };
