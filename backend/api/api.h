@@ -28,7 +28,7 @@ typedef struct kedge_api_request {
     kedge_bytes range; /* the Range header, or empty */
     const kedge_identity *identity;
     /* Whether there is room for a response of `size` bytes: asked while one is made whole that may
-     * become large. NULL: there is. */
+     * become large, and for an upload before it is unpacked. NULL: there is. */
     bool (*has_room)(void *context, size_t size);
     void *room_context;
 } kedge_api_request;

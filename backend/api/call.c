@@ -90,12 +90,17 @@ void kedge_api_finish(kedge_api_call *call)
 
 kedge_status kedge_api_check_room(kedge_api_call *call)
 {
+    return kedge_api_check_room_beside(call, 0);
+}
+
+kedge_status kedge_api_check_room_beside(kedge_api_call *call, size_t size)
+{
     const kedge_api_request *request = call->request;
     if (request->has_room == NULL ||
-        request->has_room(request->room_context, call->response->body.size))
+        request->has_room(request->room_context, call->response->body.size + size))
         return KEDGE_OK;
     return kedge_fail(&call->error, KEDGE_UNAVAILABLE, "no-room",
-                      "there is no room for the response");
+                      "there is no room for what the request holds");
 }
 
 bool kedge_api_too_large(const kedge_api_call *call)

@@ -71,6 +71,8 @@ void kedge_api_finish(kedge_api_call *call);
 /* KEDGE_UNAVAILABLE with the code no-room when the front end has no room for what the response has
  * by now. */
 kedge_status kedge_api_check_room(kedge_api_call *call);
+/* The same for the response and `size` bytes beside it. */
+kedge_status kedge_api_check_room_beside(kedge_api_call *call, size_t size);
 /* Returns whether the response is larger than KEDGE_API_ANSWER_BYTES_MAX. */
 bool kedge_api_too_large(const kedge_api_call *call);
 void kedge_api_refuse_too_large(kedge_api_call *call);
@@ -343,7 +345,9 @@ typedef struct kedge_api_upload {
     bool opened;
     kedge_key key;
     kedge_buffer body;
-    kedge_api_request request; /* the call's, with that body */
+    kedge_api_request request;                    /* the call's, with that body, which takes room */
+    bool (*has_room)(void *context, size_t size); /* of the call's; NULL: there is */
+    void *room_context;
 } kedge_api_upload;
 
 static inline bool kedge_api_uploads_are_served(const kedge_backend *backend)

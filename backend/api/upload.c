@@ -79,13 +79,48 @@ static kedge_status fetch(kedge_api_call *call, const kedge_api_upload *upload,
     return blobs->vtable->get(blobs->self, kedge_key_bytes(&upload->key), packed, &call->error);
 }
 
+/* What a gzip stream tells in its last four bytes (RFC 1952), as far as a push may have. */
+static size_t told_size(kedge_bytes packed)
+{
+    uint32_t size = 0;
+    for (size_t i = 0; i < sizeof size && i < packed.size; i++)
+        size = size << 8 | (uint8_t)packed.data[packed.size - 1 - i];
+    return size < KEDGE_LIMIT_PUSH_BYTES ? size : KEDGE_LIMIT_PUSH_BYTES;
+}
+
+/* A stream that holds more than it tells is damaged. */
 static kedge_status unpack(kedge_api_call *call, kedge_bytes packed,
                            const uint8_t hash[KEDGE_SHA256_SIZE], kedge_buffer *body)
 {
     uint8_t found[KEDGE_SHA256_SIZE];
+    size_t size = told_size(packed);
     kedge_sha256(packed, found);
     if (memcmp(found, hash, sizeof found) != 0) return KEDGE_CORRUPT;
-    return kedge_gunzip(packed, KEDGE_LIMIT_PUSH_BYTES, body, &call->error);
+    kedge_status status = kedge_api_check_room_beside(call, packed.size + size);
+    if (status == KEDGE_OK) status = kedge_gunzip(packed, size, body, &call->error);
+    bool more = status == KEDGE_LIMIT_EXCEEDED && size < KEDGE_LIMIT_PUSH_BYTES;
+    return more ? KEDGE_CORRUPT : status;
+}
+
+/* Of a request with the body of an upload. */
+static bool has_room(void *context, size_t size)
+{
+    const kedge_api_upload *upload = context;
+    return upload->has_room(upload->room_context, upload->body.size + size);
+}
+
+static void take_body(kedge_api_call *call, kedge_api_upload *upload)
+{
+    upload->opened = true;
+    upload->has_room = call->request->has_room;
+    upload->room_context = call->request->room_context;
+    upload->request = *call->request;
+    upload->request.body = kedge_buffer_bytes(&upload->body);
+    if (upload->has_room != NULL) {
+        upload->request.has_room = has_room;
+        upload->request.room_context = upload;
+    }
+    call->request = &upload->request;
 }
 
 static bool refuse(kedge_api_call *call, kedge_status status)
@@ -128,10 +163,7 @@ bool kedge_api_upload_open(kedge_api_call *call, kedge_api_upload *upload)
     }
     kedge_buffer_free(&packed);
     if (status != KEDGE_OK) return refuse(call, status);
-    upload->opened = true;
-    upload->request = *call->request;
-    upload->request.body = kedge_buffer_bytes(&upload->body);
-    call->request = &upload->request;
+    take_body(call, upload);
     return true;
 }
 

@@ -296,6 +296,44 @@ static void test_an_upload_that_unpacks_to_more_than_a_push_may_have_is_refused(
     api_world_free(world);
 }
 
+/* Not more than it tells is unpacked, so that no more than that is asked for. */
+static void test_an_upload_that_holds_more_than_it_tells_is_refused(void **state)
+{
+    (void)state;
+    api_world *world = api_world_new();
+    upload made = make_upload(push_of_one(1));
+    char hex[KEDGE_SHA256_HEX];
+    made.packed.data[made.packed.size - 4]--;
+    kedge_sha256(kedge_buffer_bytes(&made.packed), made.hash);
+    kedge_hex_encode(made.hash, sizeof made.hash, hex);
+    made.key = key_of(made.hash);
+    store(world, &made, kedge_buffer_bytes(&made.packed));
+    api_post(world, "push", api_format("{\"pushVersion\":1,\"upload\":\"%s\"}", hex));
+    assert_response_is(world, 409, "upload-damaged");
+    assert_int_equal(world->asked, made.packed.size + strlen(push_of_one(1)) - 1);
+    kedge_buffer_free(&made.packed);
+    api_world_free(world);
+}
+
+static void test_an_upload_is_unpacked_where_there_is_room_for_it(void **state)
+{
+    (void)state;
+    api_world *world = api_world_new();
+    const char *push = push_of_one(1);
+    upload made = make_upload(push);
+    store(world, &made, kedge_buffer_bytes(&made.packed));
+    world->room = made.packed.size + strlen(push) - 1;
+    api_post(world, "push", made.reference);
+    assert_response_is(world, 503, "unavailable");
+    assert_true(is_stored(world, &made));
+    assert_int_equal(api_head(world), 0);
+    world->room++;
+    assert_int_equal(api_post(world, "push", made.reference), 200);
+    assert_int_equal(world->asked, world->room);
+    kedge_buffer_free(&made.packed);
+    api_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +347,8 @@ int main(void)
         cmocka_unit_test(test_in_queued_mode_it_is_queued_as_if_it_had_come_in_one_request),
         cmocka_unit_test(test_an_upload_that_is_not_there_or_not_itself_is_refused),
         cmocka_unit_test(test_an_upload_that_unpacks_to_more_than_a_push_may_have_is_refused),
+        cmocka_unit_test(test_an_upload_that_holds_more_than_it_tells_is_refused),
+        cmocka_unit_test(test_an_upload_is_unpacked_where_there_is_room_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
