@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define STATUSES 4
@@ -42,6 +43,22 @@ static kedge_status open_file(const char *path, int *file, kedge_error *error)
                       strerror(errno));
 }
 
+/* Whether the file, which may only be written, ends within a line: a process was cut off by a full
+ * disk or a power cut. What is no file of a disk, or cannot be read, ends in none. */
+static bool ends_torn(int file, const char *path)
+{
+    struct stat written, read;
+    char last = '\n';
+    if (fstat(file, &written) != 0 || !S_ISREG(written.st_mode) || written.st_size == 0)
+        return false;
+    int reader = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (reader < 0) return false;
+    bool same = fstat(reader, &read) == 0 && read.st_dev == written.st_dev &&
+                read.st_ino == written.st_ino && pread(reader, &last, 1, read.st_size - 1) == 1;
+    close(reader);
+    return same && last != '\n';
+}
+
 static void close_file(int file)
 {
     if (file >= 0 && file != STDERR_FILENO) close(file);
@@ -64,6 +81,7 @@ kedge_status kedge_audit_open(const kedge_environment *environment, const char *
     made->environment = environment;
     made->path = copy;
     made->file = file;
+    made->torn = ends_torn(file, path);
     pthread_mutex_init(&made->mutex, NULL);
     *audit = made;
     return KEDGE_OK;
@@ -78,6 +96,7 @@ kedge_status kedge_audit_reopen(kedge_audit *audit, kedge_error *error)
     pthread_mutex_lock(&audit->mutex);
     int before = audit->file;
     audit->file = file;
+    audit->torn = ends_torn(file, audit->path);
     pthread_mutex_unlock(&audit->mutex);
     close_file(before);
     return KEDGE_OK;

@@ -3,7 +3,8 @@
  *   {"time": ms, "what": "refused", "status": 401, "code": "token-expired", "user": "ann", ...}
  *
  * It is a file that only its user can read, or the standard error. Lines are appended whole, so
- * that several processes may share the file. Acts are always written. Refusals are what peers can
+ * that several processes may share the file; behind a line that was written in part, also before
+ * the file was opened, a new one begins. Acts are always written. Refusals are what peers can
  * cause: each status has an allowance of lines (allowance.h), and a line tells how many were left
  * out, so that no flood fills the disk or hides refusals of another kind. Any thread. */
 #ifndef KEDGE_BACKEND_FRONT_AUDIT_H

@@ -236,6 +236,33 @@ class Audit(unittest.TestCase):
                          [BASE + "/versions/first", BASE + "/versions/last"])
         self.assertEqual([len(line) for line in torn], [20, 9])
 
+    def test_a_line_behind_one_that_another_process_has_written_in_part_is_whole(self):
+        """A power cut has ended the process, or its disk was full."""
+        part = '{"time":7,"what":"ref'
+        self.file.write_text(part)
+        self.start()
+        first, started = self.file.read_text().splitlines()
+        self.assertEqual((first, json.loads(started)["what"]), (part, "started"))
+        with self.file.open("a") as file:
+            file.write(part)
+        self.assertEqual(self.admin("--project", "p", "create-project").returncode, 0)
+        *_, torn, begun, done = self.file.read_text().splitlines()
+        self.assertEqual((torn, json.loads(begun)["outcome"], json.loads(done)["outcome"]), (part, "begun", "done"))
+
+    def test_a_file_that_is_made_anew_does_not_begin_with_the_end_of_a_line(self):
+        self.start(prepare=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+        ask = lambda: self.assertEqual(self.server.request("GET", BASE + "/versions")[0], 401)
+        for _ in range(9):
+            ask()
+        limits = resource.prlimit(self.server.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self.server.process.pid, resource.RLIMIT_FSIZE, (self.file.stat().st_size + 20, limits[1]))
+        ask()
+        self.file.rename(self.root / "audit.1")
+        self.server.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: self.file.exists() and self.file.stat().st_size > 0)
+        self.assertEqual(self.file.read_bytes()[:1], b"{")
+        self.assertFalse((self.root / "audit.1").read_text().endswith("\n"))
+
     def test_a_server_whose_audit_log_cannot_be_written_does_not_start(self):
         for wrong in (self.root / "nowhere/audit", self.root):
             with self.assertRaisesRegex(RuntimeError, "audit-failed"):
