@@ -4,6 +4,7 @@
  * as refused can still be for now only: transactions that met others on a record. */
 #include "backend/aws/backoff.h"
 #include "backend/aws/dynamodb_internal.h"
+#include "backend/aws/dynamodb_stream.h"
 #include "common/error.h"
 
 #include <stdio.h>
@@ -21,15 +22,18 @@ size_t kedge_dynamodb_response_max(size_t bytes, size_t count)
     return ESCAPE_BYTES * bytes + RECORD_FRAME_BYTES * count + RESPONSE_FRAME_BYTES;
 }
 
-static kedge_status check_response(const kedge_aws_response *response, kedge_error *error)
+/* Of a stream the items of all who write into the table: who reads these checks each by itself. */
+static kedge_status check_response(const kedge_dynamodb_request *request,
+                                   const kedge_aws_response *response, kedge_error *error)
 {
     kedge_bytes body = kedge_buffer_bytes(&response->body);
     kedge_error cause = {0};
     kedge_bytes object;
-    if (kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, &cause) !=
-        KEDGE_OK)
-        return cause.status == KEDGE_NO_MEMORY ? kedge_fail_no_memory(error)
-                                               : kedge_dynamodb_fail_response(cause.message, error);
+    kedge_status status =
+        kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, &kedge_allocator_default, &cause);
+    if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
+    if (status != KEDGE_OK && !(request->streams && kedge_dynamodb_change_may_have(&cause)))
+        return kedge_dynamodb_fail_response(cause.message, error);
     if (!kedge_json_skip(body, &object, NULL) || kedge_json_type_of(object) != KEDGE_JSON_OBJECT)
         return kedge_dynamodb_fail_response("it is not a JSON object", error);
     return KEDGE_OK;
@@ -86,7 +90,7 @@ static kedge_status send_until_answered(kedge_aws_client *client, const char *ta
     for (uint32_t tries = 1;; tries++) {
         kedge_status status = send_once(client, request, left_ms, response, error);
         if (status == KEDGE_OK)
-            return conclude(request, check_response(response, error), true, error);
+            return conclude(request, check_response(request, response, error), true, error);
         unknown = unknown || response->earlier_unknown || status == KEDGE_LIMIT_EXCEEDED;
         if (status != KEDGE_CONFLICT) return conclude(request, status, unknown, error);
         kedge_dynamodb_refusal refusal = kedge_dynamodb_refusal_of(response);

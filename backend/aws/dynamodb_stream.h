@@ -18,8 +18,13 @@ kedge_status kedge_dynamodb_stream_open(kedge_aws_client *client, const char *ta
 /* Turns a stream of new images on, and waits until it is there; one that is on stays as it is. */
 kedge_status kedge_dynamodb_stream_enable(kedge_aws_client *client, const char *table,
                                           kedge_error *error);
-/* One record of a stream, as an event of Lambda has it: a batch of one change. `record` is checked
- * JSON. KEDGE_UNAVAILABLE "aws-answer-invalid": it is no record of a stream with new images. */
+/* Whether kedge_json_check has refused what items may have that Kedge has not written: a NUL, or
+ * too many levels. Records that were refused for that can be read nevertheless, since each item is
+ * checked by itself. */
+bool kedge_dynamodb_change_may_have(const kedge_error *refusal);
+/* One record of a stream, as an event of Lambda has it: a batch of one change. `record` is JSON
+ * that was checked, or may have the above. KEDGE_UNAVAILABLE "aws-answer-invalid": it is no record
+ * of a stream with new images. */
 kedge_status kedge_dynamodb_change_read(const kedge_allocator *allocator, kedge_bytes record,
                                         kedge_stream_batch *batch, kedge_error *error);
 

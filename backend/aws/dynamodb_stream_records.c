@@ -25,6 +25,39 @@ static kedge_status fail_record(kedge_error *error)
     return kedge_dynamodb_fail_response("a record of the stream lacks what it must have", error);
 }
 
+bool kedge_dynamodb_change_may_have(const kedge_error *refusal)
+{
+    return strcmp(refusal->code, "json-nul") == 0 || strcmp(refusal->code, "json-too-deep") == 0;
+}
+
+/* KEDGE_CORRUPT: the records port cannot have written it. */
+static kedge_status read_item(kedge_bytes item, kedge_stream_page *page, kedge_error *error)
+{
+    kedge_error refusal = {0};
+    kedge_status status =
+        kedge_json_check(item, KEDGE_LIMIT_JSON_DEPTH, page->records.allocator, &refusal);
+    if (status == KEDGE_OK) return kedge_dynamodb_read_item(item, &page->records, error);
+    if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
+    return kedge_dynamodb_change_may_have(&refusal)
+               ? kedge_fail(error, KEDGE_CORRUPT, KEDGE_RECORD_CORRUPT, "%s", refusal.message)
+               : kedge_dynamodb_fail_response(refusal.message, error);
+}
+
+/* The keys of a foreign item. When these are foreign, too, they are question marks, which are no
+ * keys of Kedge. */
+static kedge_status read_foreign(kedge_bytes change, kedge_stream_page *page, kedge_error *error)
+{
+    static const char unknown[] = "{\"" KEDGE_RECORDS_PARTITION "\":{\"S\":\"?\"},"
+                                  "\"" KEDGE_RECORDS_SORT "\":{\"S\":\"?\"}}";
+    kedge_bytes keys;
+    kedge_error failure = {0};
+    if (!kedge_json_member(change, "Keys", &keys)) return fail_record(error);
+    kedge_status status = read_item(keys, page, &failure);
+    if (status == KEDGE_CORRUPT) return read_item(KEDGE_BYTES(unknown), page, error);
+    if (status != KEDGE_OK && error != NULL) *error = failure;
+    return status;
+}
+
 /* The record of a change. Of an item that the records port cannot have written the key alone: who
  * reads the stream must get past it. */
 static kedge_status read_changed(kedge_bytes change, kedge_stream_change_kind *kind,
@@ -34,11 +67,10 @@ static kedge_status read_changed(kedge_bytes change, kedge_stream_change_kind *k
     kedge_error failure = {0};
     bool removed = *kind == KEDGE_STREAM_REMOVE;
     if (!kedge_json_member(change, removed ? "Keys" : "NewImage", &item)) return fail_record(error);
-    kedge_status status = kedge_dynamodb_read_item(item, &page->records, &failure);
-    if (status == KEDGE_CORRUPT && !removed) {
+    kedge_status status = read_item(item, page, &failure);
+    if (status == KEDGE_CORRUPT) {
         *kind = KEDGE_STREAM_FOREIGN;
-        if (!kedge_json_member(change, "Keys", &item)) return fail_record(error);
-        return kedge_dynamodb_read_item(item, &page->records, error);
+        return read_foreign(change, page, error);
     }
     if (status != KEDGE_OK && error != NULL) *error = failure;
     return status;

@@ -17,7 +17,7 @@
  * with all behind it. */
 #define KEDGE_EVENT_STREAM_MARGIN_MS 2000
 
-/* `event` is a checked JSON object. */
+/* `event` is a JSON object, checked but for what kedge_dynamodb_change_may_have tells. */
 bool kedge_event_is_stream(kedge_bytes event);
 /* Appends the response. A failure means that nothing is known of the whole batch, which can be
  * repeated. */

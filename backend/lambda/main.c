@@ -2,6 +2,7 @@
  * after another, until Lambda ends the process.
  *
  * Logs are JSON lines on stderr, which Lambda puts into CloudWatch. */
+#include "backend/aws/dynamodb_stream.h"
 #include "backend/front/builtins.h"
 #include "backend/front/failures.h"
 #include "backend/front/mutators.h"
@@ -189,6 +190,14 @@ static kedge_status check(const kedge_buffer *event, kedge_error *error)
                             &kedge_allocator_default, error);
 }
 
+/* A batch of the table's stream with items that Kedge has not written: nobody would get past it. */
+static bool is_foreign_stream(const kedge_buffer *text, const kedge_error *refusal,
+                              kedge_bytes *event)
+{
+    return kedge_dynamodb_change_may_have(refusal) &&
+           kedge_json_skip(kedge_buffer_bytes(text), event, NULL) && kedge_event_is_stream(*event);
+}
+
 static kedge_status handle(kedge_function *self, kedge_invocation *invocation,
                            kedge_buffer *response, kedge_error *error)
 {
@@ -207,6 +216,8 @@ static kedge_status handle(kedge_function *self, kedge_invocation *invocation,
     kedge_bytes event;
     kedge_error failure = {0};
     kedge_status status = check(&invocation->event, &failure);
+    if (status != KEDGE_OK && is_foreign_stream(&invocation->event, &failure, &event))
+        return kedge_event_stream(&lambda, event, invocation->deadline_ms, response, error);
     bool has_nul = status != KEDGE_OK && strcmp(failure.code, "json-nul") == 0;
     if (has_nul) {
         kedge_event_http_blank_nuls(&invocation->event);

@@ -253,9 +253,7 @@ static void test_a_throttled_read_is_sent_again(void **state)
 static void test_records_that_are_wrong_are_refused(void **state)
 {
     static const char *const bodies[] = {
-        "{}",
-        "{\"Records\":5}",
-        "{\"Records\":[{}]}",
+        "{}", "{\"Records\":5}", "{\"Records\":[{}]}",
         "{\"Records\":[{\"eventName\":\"OTHER\",\"dynamodb\":{}}]}",
         "{\"Records\":[{\"eventName\":\"INSERT\"}]}",
         "{\"Records\":[{\"eventName\":\"INSERT\",\"dynamodb\":{\"SequenceNumber\":\"1\"}}]}",
@@ -265,6 +263,13 @@ static void test_records_that_are_wrong_are_refused(void **state)
         "\"NewImage\":{\"pk\":{\"S\":\"p\"}}}}]}",
         "{\"Records\":[{\"eventName\":\"INSERT\",\"dynamodb\":{\"SequenceNumber\":\"1\","
         "\"NewImage\":{\"pk\":{\"S\":\"p\"},\"sk\":{\"S\":\"a\"},\"f\":{\"BOOL\":true}}}}]}",
+        /* Behind the first NUL of a response each item is checked by itself. */
+        "{\"Records\":[{\"eventName\":\"INSERT\",\"dynamodb\":{\"SequenceNumber\":\"1\","
+        "\"NewImage\":{\"pk\":{\"S\":\"p\"},\"sk\":{\"S\":\"a\"},\"f\":{\"S\":\"\\x\"}}}}],"
+        "\"f\":\"\\u0000\"}",
+        "{\"f\":\"\\u0000\",\"Records\":[{\"eventName\":\"INSERT\",\"dynamodb\":{"
+        "\"SequenceNumber\":"
+        "\"1\",\"NewImage\":{\"pk\":{\"S\":\"p\"},\"sk\":{\"S\":\"a\"},\"f\":{\"S\":\"\\x\"}}}}]}",
         "{\"Records\":[],\"NextShardIterator\":7}"};
     (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
@@ -305,6 +310,10 @@ static void test_a_removal_has_the_keys_alone(void **state)
 #define AND_ONE_OF_OURS(attribute)                                                                 \
     "{\"Records\":[" FOREIGN("p", "11", attribute) "," INSERTED("b", "12") "]}"
 
+/* DynamoDB allows 32 levels, each of which is two of JSON. */
+#define LEVELS "{\"L\":[{\"L\":[{\"L\":[{\"L\":[{\"L\":[{\"L\":[{\"L\":[{\"L\":["
+#define ENDS   "]}]}]}]}]}]}]}]}"
+
 /* Else all that follow it would wait until the stream forgets it. */
 static void test_a_read_gets_past_an_item_that_kedge_has_not_written(void **state)
 {
@@ -313,6 +322,9 @@ static void test_a_read_gets_past_an_item_that_kedge_has_not_written(void **stat
         AND_ONE_OF_OURS("{\"L\":[{\"S\":\"x\"}]}"),
         AND_ONE_OF_OURS("{\"M\":{}}"),
         AND_ONE_OF_OURS("{\"N\":\"1.5\"}"),
+        AND_ONE_OF_OURS("{\"S\":\"x\\u0000y\"}"),
+        AND_ONE_OF_OURS("{\"L\":[" LEVELS LEVELS LEVELS LEVELS "{\"S\":\"x\"}" ENDS ENDS ENDS ENDS
+                        "]}"),
     };
     (void)state;
     for (size_t i = 0; i < sizeof records / sizeof records[0]; i++) {
@@ -326,6 +338,27 @@ static void test_a_read_gets_past_an_item_that_kedge_has_not_written(void **stat
         assert_int_equal(batch.changes[1].kind, KEDGE_STREAM_INSERT);
         assert_int_equal(batch.changes[1].record.attribute_count, 1);
         assert_true(kedge_bytes_equal_text(batch.next, "12"));
+        kedge_stream_batch_free(&batch);
+        stop();
+    }
+}
+
+/* Also one that was removed. Nothing of it is told. */
+static void test_a_read_gets_past_keys_that_cannot_be_told(void **state)
+{
+    static const char *const records[] = {
+        "{\"Records\":[" FOREIGN("p\\u0000", "11", "{\"S\":\"x\"}") "," INSERTED("b", "12") "]}",
+        "{\"Records\":[{\"eventName\":\"REMOVE\",\"dynamodb\":{\"Keys\":{\"pk\":{\"S\":\"p\"},"
+        "\"sk\":{\"S\":\"\\u0000\"}},\"SequenceNumber\":\"11\"}}," INSERTED("b", "12") "]}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof records / sizeof records[0]; i++) {
+        kedge_stream_batch batch = {0};
+        STREAM_BEGIN(ITERATOR("i1"), RESPONSE(records[i]));
+        assert_int_equal(read_from("", &batch), KEDGE_OK);
+        assert_int_equal(batch.count, 2);
+        assert_int_equal(batch.changes[0].kind, KEDGE_STREAM_FOREIGN);
+        assert_true(kedge_bytes_equal_text(batch.changes[0].record.key.partition, "?"));
+        assert_true(kedge_bytes_equal_text(batch.changes[1].record.key.sort, "b"));
         kedge_stream_batch_free(&batch);
         stop();
     }
@@ -365,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_records_that_are_wrong_are_refused),
         cmocka_unit_test(test_a_removal_has_the_keys_alone),
         cmocka_unit_test(test_a_read_gets_past_an_item_that_kedge_has_not_written),
+        cmocka_unit_test(test_a_read_gets_past_keys_that_cannot_be_told),
         cmocka_unit_test(test_what_is_foreign_fits_a_pattern_by_its_partition_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -493,10 +493,14 @@ class Effects(LambdaCase):
     def test_a_foreign_record_holds_up_nobody(self):
         function = self.start()
         self.log(function)
-        odd = self.change(2, 3)
-        odd["dynamodb"]["NewImage"]["T"] = {"BOOL": True}
-        self.assertEqual(self.invoke(function, self.change(1, 3, names="acme/p/other"), odd, self.change(3, 3)), [])
-        self.assertEqual(len(lines_of(function, "log-change-passed")), 2)
+        deep = {"S": "x"}
+        for _ in range(32):
+            deep = {"L": [deep]}
+        odd = [self.change(number, 3) for number in (2, 3, 4)]
+        for record, value in zip(odd, ({"BOOL": True}, {"S": "a\0b"}, deep), strict=True):
+            record["dynamodb"]["NewImage"]["T"] = value
+        self.assertEqual(self.invoke(function, self.change(1, 3, names="acme/p/other"), *odd, self.change(5, 3)), [])
+        self.assertEqual(len(lines_of(function, "log-change-passed")), 4)
         self.assertEqual(len(self.messages()), 1)
         failed, error = function.invoke({"Records": [{"eventSource": "aws:dynamodb", "dynamodb": {}}]})
         self.assertTrue(failed)
