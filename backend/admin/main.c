@@ -69,9 +69,10 @@ static bool opens_nothing(const kedge_admin_command *command)
 static void warn_of_clock(const kedge_stores *stores)
 {
     kedge_error warning = {0};
-    if (!kedge_stores_warning(stores, &warning) || strcmp(warning.code, "aws-clock-skewed") != 0)
-        return;
-    fprintf(stderr, "kedge-admin: warning: %s (%s)\n", warning.message, warning.code);
+    for (size_t i = 0; kedge_stores_warning(stores, i, &warning); i++) {
+        if (strcmp(warning.code, "aws-clock-skewed") == 0)
+            fprintf(stderr, "kedge-admin: warning: %s (%s)\n", warning.message, warning.code);
+    }
 }
 
 static int open_and_run(const kedge_admin_command *command, const kedge_admin_line *line)

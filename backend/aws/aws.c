@@ -180,6 +180,11 @@ kedge_queue kedge_aws_queue(const kedge_aws *aws)
     return aws->queue;
 }
 
+uint32_t kedge_aws_deliveries(const kedge_aws *aws)
+{
+    return aws->queue.vtable == NULL ? 0 : kedge_sqs_receive_max(&aws->queue);
+}
+
 kedge_queue kedge_aws_snapshots(const kedge_aws *aws)
 {
     return aws->snapshots;

@@ -41,6 +41,8 @@ kedge_blobs kedge_aws_blobs(const kedge_aws *aws);
 /* vtable NULL: none was asked for. */
 kedge_queue kedge_aws_queue(const kedge_aws *aws);
 kedge_queue kedge_aws_snapshots(const kedge_aws *aws);
+/* How often the queue of pushes delivers a message before it is a dead letter; 0: there is none. */
+uint32_t kedge_aws_deliveries(const kedge_aws *aws);
 kedge_stream kedge_aws_stream(const kedge_aws *aws);
 
 #endif

@@ -23,6 +23,8 @@ typedef struct kedge_sqs_options {
  * "aws-queue-kind" (no FIFO queue, or no redrive policy), and the failures of kedge_aws_call. */
 kedge_status kedge_sqs_queue_open(const kedge_sqs_options *options, kedge_queue *queue,
                                   kedge_error *error);
+/* How often the redrive policy of an open queue lets a message be received. */
+uint32_t kedge_sqs_receive_max(const kedge_queue *queue);
 /* Makes both queues by their names (FIFO, high throughput, 14 days of retention) with a redrive
  * policy; those that are there stay as they are. `dead_letters` NULL: "x-dead-letters.fifo" for
  * "x.fifo". */

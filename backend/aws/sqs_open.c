@@ -195,6 +195,12 @@ kedge_status kedge_sqs_queue_open(const kedge_sqs_options *options, kedge_queue 
     return KEDGE_OK;
 }
 
+uint32_t kedge_sqs_receive_max(const kedge_queue *queue)
+{
+    const kedge_sqs *self = queue->self;
+    return self->receive_max;
+}
+
 /* ---- making ---- */
 
 static void write_attributes(kedge_sqs_call *call, const char *policy, uint32_t size_max,

@@ -289,7 +289,7 @@ static kedge_status start(kedge_service *service, kedge_server_arguments *argume
     if (status == KEDGE_OK) status = open_backend(service, arguments, &settings, error);
     if (status != KEDGE_OK) return status;
     kedge_error warning = {0};
-    if (kedge_stores_warning(service->stores, &warning)) {
+    for (size_t i = 0; kedge_stores_warning(service->stores, i, &warning); i++) {
         kedge_logger_write(&service->log, KEDGE_LOGGER_WARNING, warning.code, "message",
                            warning.message, NULL);
     }

@@ -161,7 +161,7 @@ static kedge_status start(kedge_function *self, kedge_error *error)
     if (status == KEDGE_OK) status = open_backend(self, error);
     if (status != KEDGE_OK) return status;
     kedge_error warning = {0};
-    if (kedge_stores_warning(self->stores, &warning)) {
+    for (size_t i = 0; kedge_stores_warning(self->stores, i, &warning); i++) {
         kedge_logger_write(&self->log, KEDGE_LOGGER_WARNING, warning.code, "message",
                            warning.message, NULL);
     }

@@ -21,6 +21,7 @@
 #define KEDGE_QUEUE_DEAD_LETTERS_MAX        100  /* that one call shows */
 #define KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP   10   /* that it shows of one group at least */
 #define KEDGE_QUEUE_DELIVERIES              50   /* of a message, in queues that Kedge makes */
+#define KEDGE_QUEUE_DELIVERIES_LEAST        6    /* with fewer good messages may die (queued.h) */
 #define KEDGE_QUEUE_DELIVERIES_MAX          1000 /* the most that may be configured */
 #define KEDGE_QUEUE_DEDUPLICATION_BYTES_MAX 128
 #define KEDGE_QUEUE_DEDUPLICATION_MS        300000   /* 5 minutes */

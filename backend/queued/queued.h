@@ -19,8 +19,9 @@
  * dead letters when it was delivered as often as the queue allows; its reason stands in records
  * (dead_letters.h). So does a message for which a store fails in as many deliveries: a queue that
  * allows KEDGE_QUEUE_DELIVERIES of them gets over an outage of KEDGE_QUEUED_OUTAGE_MS. A queue must
- * allow at least six: a message that ends its consumers is found after four deliveries, and those
- * that were merged with it until then need one more. docs/explanation/backend.md explains this. */
+ * allow KEDGE_QUEUE_DELIVERIES_LEAST, six; programs warn of another one at their start. A message
+ * that ends its consumers is found after four deliveries, and those that were merged with it until
+ * then need one more. docs/explanation/backend.md explains this. */
 #ifndef KEDGE_BACKEND_QUEUED_QUEUED_H
 #define KEDGE_BACKEND_QUEUED_QUEUED_H
 
@@ -32,6 +33,8 @@
 #define KEDGE_QUEUED_ALONE_COUNT   4  /* from this delivery on a message is tried alone */
 #define KEDGE_QUEUED_ENDED_MAX     10 /* such tries in a row that may end their consumers */
 #define KEDGE_QUEUED_FREE_SHARE    4  /* one consumer in so many, and at least one, stays free */
+_Static_assert(KEDGE_QUEUE_DELIVERIES_LEAST == KEDGE_QUEUED_ALONE_COUNT + 2,
+               "those that were merged with a message that ends its consumers need one more");
 /* When a message is to come again: doubles with each delivery. */
 #define KEDGE_QUEUED_AGAIN_MS     1000 /* after a fault that passes */
 #define KEDGE_QUEUED_AGAIN_MAX_MS 120000

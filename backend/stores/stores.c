@@ -153,21 +153,30 @@ int64_t kedge_stores_skew_ms(const kedge_stores *stores)
     return stores->aws == NULL ? 0 : kedge_aws_skew_ms(stores->aws);
 }
 
-bool kedge_stores_warning(const kedge_stores *stores, kedge_error *warning)
+/* ---- warnings ---- */
+
+static bool lacks_records(const kedge_stores *stores, kedge_error *warning)
 {
-    if (stores->embedded != NULL && kedge_embedded_lacked_records(stores->embedded)) {
-        kedge_fail(warning, KEDGE_OK, "records-missing",
-                   "the data folder had blobs or a queue and no records.db: all projects begin "
-                   "anew; when it was lost, stop the server and restore it from a backup");
-        return true;
-    }
-    if (stores->embedded != NULL && kedge_embedded_is_readable_by_others(stores->embedded)) {
-        kedge_fail(warning, KEDGE_OK, "data-readable-by-others",
-                   "other users of this machine can read the databases in the data folder; take "
-                   "their rights away with: chmod -R go-rwx %s",
-                   stores->name.data);
-        return true;
-    }
+    if (stores->embedded == NULL || !kedge_embedded_lacked_records(stores->embedded)) return false;
+    kedge_fail(warning, KEDGE_OK, "records-missing",
+               "the data folder had blobs or a queue and no records.db: all projects begin "
+               "anew; when it was lost, stop the server and restore it from a backup");
+    return true;
+}
+
+static bool is_readable_by_others(const kedge_stores *stores, kedge_error *warning)
+{
+    if (stores->embedded == NULL || !kedge_embedded_is_readable_by_others(stores->embedded))
+        return false;
+    kedge_fail(warning, KEDGE_OK, "data-readable-by-others",
+               "other users of this machine can read the databases in the data folder; take "
+               "their rights away with: chmod -R go-rwx %s",
+               stores->name.data);
+    return true;
+}
+
+static bool is_skewed(const kedge_stores *stores, kedge_error *warning)
+{
     int64_t skew_ms = kedge_stores_skew_ms(stores);
     if (llabs((long long)skew_ms) < SKEW_WARNED_MS) return false;
     kedge_fail(
@@ -176,6 +185,29 @@ bool kedge_stores_warning(const kedge_stores *stores, kedge_error *warning)
         "but tokens and times are judged by the clock: set it",
         llabs((long long)skew_ms) / 1000, skew_ms > 0 ? "behind" : "ahead of");
     return true;
+}
+
+static bool delivers_seldom(const kedge_stores *stores, kedge_error *warning)
+{
+    uint32_t deliveries = stores->aws == NULL ? 0 : kedge_aws_deliveries(stores->aws);
+    if (deliveries == 0 || deliveries >= KEDGE_QUEUE_DELIVERIES_LEAST) return false;
+    kedge_fail(
+        warning, KEDGE_OK, "aws-queue-deliveries",
+        "the queue makes a push a dead letter after %u deliveries: one that ends the program "
+        "takes others with it, and a short outage of a store takes all; set maxReceiveCount "
+        "in its redrive policy to %d, to %d at least",
+        deliveries, KEDGE_QUEUE_DELIVERIES, KEDGE_QUEUE_DELIVERIES_LEAST);
+    return true;
+}
+
+bool kedge_stores_warning(const kedge_stores *stores, size_t index, kedge_error *warning)
+{
+    static bool (*const looks[])(const kedge_stores *stores, kedge_error *warning) = {
+        lacks_records, is_readable_by_others, is_skewed, delivers_seldom};
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+        if (looks[i](stores, warning) && index-- == 0) return true;
+    }
+    return false;
 }
 
 void kedge_stores_write_metrics(void *context, kedge_buffer *out)

@@ -2,6 +2,7 @@
  *
  * DynamoDB Local and ElasticMQ accept any credentials; radosgw verifies them. */
 #include "backend/aws/aws.h"
+#include "backend/aws/sqs.h"
 #include "backend/stores/stores.h"
 #include "tests/support/engines.h"
 #include "tests/support/scripted_server.h"
@@ -40,6 +41,7 @@ static struct {
     char bucket[64];
     char queue[64];
     char plain_queue[64]; /* no FIFO queue */
+    char short_queue[64]; /* which delivers seldom */
     int64_t clock_ahead_ms;
     kedge_environment environment;
 } world;
@@ -86,21 +88,27 @@ static void assert_refused(const kedge_aws_options *with, kedge_status status, c
 
 /* ---- raw requests, for what no port makes or deletes ---- */
 
+static kedge_aws_client *new_client(kedge_aws_credentials_provider **credentials)
+{
+    kedge_aws_client *client = NULL;
+    const kedge_aws_credentials_options who = {.environment = &world.environment};
+    assert_int_equal(kedge_aws_credentials_provider_new(&who, credentials, NULL), KEDGE_OK);
+    const kedge_aws_client_options with = {
+        .environment = &world.environment,
+        .credentials = *credentials,
+        .region = getenv("AWS_REGION"),
+        .endpoints = {getenv(variables[0]), getenv(variables[1]), getenv(variables[2])}};
+    assert_int_equal(kedge_aws_client_new(&with, &client, NULL), KEDGE_OK);
+    return client;
+}
+
 static kedge_status run(kedge_aws_service service, const char *method, const char *path,
                         const char *target, const char *body)
 {
     kedge_aws_credentials_provider *credentials = NULL;
-    kedge_aws_client *client = NULL;
     kedge_aws_response response = {0};
     kedge_error error = {0};
-    const kedge_aws_credentials_options who = {.environment = &world.environment};
-    assert_int_equal(kedge_aws_credentials_provider_new(&who, &credentials, NULL), KEDGE_OK);
-    const kedge_aws_client_options with = {
-        .environment = &world.environment,
-        .credentials = credentials,
-        .region = getenv("AWS_REGION"),
-        .endpoints = {getenv(variables[0]), getenv(variables[1]), getenv(variables[2])}};
-    assert_int_equal(kedge_aws_client_new(&with, &client, NULL), KEDGE_OK);
+    kedge_aws_client *client = new_client(&credentials);
     const kedge_http_header headers[] = {{"Content-Type", "application/x-amz-json-1.0"},
                                          {"X-Amz-Target", target}};
     const kedge_aws_request request = {.service = service,
@@ -143,6 +151,7 @@ static int make_names(void **state)
     snprintf(world.bucket, sizeof world.bucket, "kedge-open-%s", random);
     snprintf(world.queue, sizeof world.queue, "kedge-open-%s.fifo", random);
     snprintf(world.plain_queue, sizeof world.plain_queue, "kedge-open-%s", random);
+    snprintf(world.short_queue, sizeof world.short_queue, "kedge-short-%s.fifo", random);
     return 0;
 }
 
@@ -159,6 +168,7 @@ static int delete_all(void **state)
     run(KEDGE_AWS_S3, "DELETE", text, NULL, "");
     delete_queue(world.queue);
     delete_queue(world.plain_queue);
+    delete_queue(world.short_queue);
     for (size_t i = 0; i < VARIABLES; i++) {
         free(world.values[i]);
     }
@@ -216,9 +226,10 @@ static void test_a_clock_that_is_off_is_corrected_and_told(void **state)
             KEDGE_OK) {
             fail_msg("%s", error.message);
         }
-        assert_true(kedge_stores_warning(stores, &warning));
+        assert_true(kedge_stores_warning(stores, 0, &warning));
         assert_string_equal(warning.code, "aws-clock-skewed");
         assert_non_null(strstr(warning.message, sign < 0 ? "behind" : "ahead"));
+        assert_false(kedge_stores_warning(stores, 1, NULL));
         kedge_stores_close(stores);
     }
 }
@@ -230,8 +241,36 @@ static void test_a_right_clock_is_not_warned_of(void **state)
     (void)state;
     assert_int_equal(
         kedge_stores_open(&world.environment, &with, KEDGE_STORES_SERVE, &stores, NULL), KEDGE_OK);
-    assert_false(kedge_stores_warning(stores, NULL));
+    assert_false(kedge_stores_warning(stores, 0, NULL));
     assert_null(kedge_stores_queue(stores).vtable);
+    kedge_stores_close(stores);
+}
+
+static void make_queue(const char *name, uint32_t receive_max)
+{
+    kedge_aws_credentials_provider *credentials = NULL;
+    kedge_aws_client *client = new_client(&credentials);
+    const kedge_sqs_options queue = {.client = client, .queue = name};
+    assert_int_equal(kedge_sqs_create(&queue, receive_max, NULL), KEDGE_OK);
+    kedge_aws_client_free(client);
+    kedge_aws_credentials_provider_free(credentials);
+}
+
+static void test_a_queue_that_delivers_seldom_is_warned_of(void **state)
+{
+    kedge_stores *stores = NULL;
+    kedge_error warning = {0};
+    const kedge_stores_options with = {
+        .table = world.table, .bucket = world.bucket, .queue = world.short_queue};
+    (void)state;
+    make_queue(world.short_queue, KEDGE_QUEUE_DELIVERIES_LEAST - 1);
+    world.clock_ahead_ms = HOUR_MS; /* one warning hides no other */
+    assert_int_equal(
+        kedge_stores_open(&world.environment, &with, KEDGE_STORES_SERVE, &stores, NULL), KEDGE_OK);
+    assert_true(kedge_stores_warning(stores, 1, &warning));
+    assert_string_equal(warning.code, "aws-queue-deliveries");
+    assert_non_null(strstr(warning.message, "after 5 deliveries"));
+    assert_false(kedge_stores_warning(stores, 2, NULL));
     kedge_stores_close(stores);
 }
 
@@ -395,6 +434,7 @@ int main(void)
         TEST(test_a_queue_is_optional),
         TEST(test_a_clock_that_is_off_is_corrected_and_told),
         TEST(test_a_right_clock_is_not_warned_of),
+        TEST(test_a_queue_that_delivers_seldom_is_warned_of),
         TEST(test_a_missing_bucket_and_queue_are_named),
         TEST(test_a_table_with_other_keys_is_named),
         TEST(test_a_queue_that_is_not_fifo_is_named),
