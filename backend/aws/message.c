@@ -56,6 +56,21 @@ static kedge_status message_of_not_sent(const kedge_aws_client *client,
                       variables[request->service]);
 }
 
+/* A response to HEAD has no body, which would say why. The bare 400 of S3 is that of a token that
+ * has expired, or of another region. */
+static kedge_status message_of_answer(const kedge_aws_client *client,
+                                      const kedge_aws_request *request,
+                                      const kedge_aws_response *response, kedge_error *error)
+{
+    if (response->status == 400 && strcmp(request->method, "HEAD") == 0)
+        return kedge_fail(error, KEDGE_CONFLICT, "aws-refused",
+                          "%s was answered 400, and HEAD is not told why: the credentials may have "
+                          "expired, or the bucket is not in the region %s",
+                          request->action, client->region);
+    return kedge_fail(error, KEDGE_CONFLICT, "aws-refused", "%s was answered %d %s: %s",
+                      request->action, response->status, response->code, response->message);
+}
+
 static kedge_status message_of(const kedge_aws_client *client, const kedge_aws_request *request,
                                const kedge_aws_response *response, const kedge_aws_ending *ending,
                                kedge_error *error)
@@ -66,8 +81,7 @@ static kedge_status message_of(const kedge_aws_client *client, const kedge_aws_r
     case KEDGE_AWS_SUCCEEDED:
         return KEDGE_OK;
     case KEDGE_AWS_ANSWERED:
-        return kedge_fail(error, KEDGE_CONFLICT, "aws-refused", "%s was answered %d %s: %s",
-                          request->action, response->status, response->code, response->message);
+        return message_of_answer(client, request, response, error);
     case KEDGE_AWS_THROTTLED:
         return kedge_fail(error, KEDGE_BUSY, "aws-throttled",
                           "%s throttles %s (%s), also at the last of %u tries", name,

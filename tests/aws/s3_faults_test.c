@@ -116,6 +116,10 @@ static void test_a_put_that_cannot_ask_whose_the_object_is_is_unknown(void **sta
     scripted_s3 s3;
     S3_BEGIN(&s3, LOST, GOOD, {S3_RESPONSE, 403, "", NULL});
     assert_ended(&s3, put(&s3), KEDGE_UNAVAILABLE, "PUT lost, PUT 412, HEAD 403");
+    S3_BEGIN(&s3, LOST, GOOD, {S3_RESPONSE, 400, "", NULL}); /* that of a token that has expired */
+    kedge_status status = put(&s3);
+    assert_non_null(strstr(s3.error.message, "the credentials may have expired"));
+    assert_ended(&s3, status, KEDGE_UNAVAILABLE, "PUT lost, PUT 412, HEAD 400");
 }
 
 static void test_a_page_of_somebody_else_is_no_success(void **state)
