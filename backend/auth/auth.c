@@ -11,6 +11,7 @@
 #include <rhonabwy.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #define ALGORITHMS_MAX  8
 #define CLOCK_LEEWAY_S  60
@@ -274,6 +275,18 @@ static bool is_member(const json_t *value, const char *text)
     return false;
 }
 
+#define TIME_SIZE 32
+
+/* As RFC 3339 has it: "1994-11-06T08:49:37Z". */
+static const char *write_time(int64_t time_s, char text[TIME_SIZE])
+{
+    struct tm utc;
+    time_t seconds = (time_t)time_s;
+    bool fine = gmtime_r(&seconds, &utc) != NULL &&
+                strftime(text, TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0;
+    return fine ? text : "no time";
+}
+
 /* Names the claim and the clock that do not fit: the wrong one may be either. */
 static kedge_status refuse_time(kedge_error *error, const char *code, const char *what,
                                 double claim_s, int64_t now_ms)
@@ -281,9 +294,9 @@ static kedge_status refuse_time(kedge_error *error, const char *code, const char
     int64_t told_s = claim_s < 0            ? 0
                      : claim_s > TIME_MAX_S ? (int64_t)TIME_MAX_S
                                             : (int64_t)claim_s;
-    return kedge_fail(error, KEDGE_UNAUTHORIZED, code,
-                      "%s %lld, and the server's clock says %lld (seconds since 1970)", what,
-                      (long long)told_s, (long long)(now_ms / 1000));
+    char told[TIME_SIZE], now[TIME_SIZE];
+    return kedge_fail(error, KEDGE_UNAUTHORIZED, code, "%s %s, and the server's clock says %s",
+                      what, write_time(told_s, told), write_time(now_ms / 1000, now));
 }
 
 /* `exp` is required; `nbf` is optional; both in seconds, with a minute's leeway. */
