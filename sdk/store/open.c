@@ -173,6 +173,7 @@ static kedge_status open_files(kedge_store *store, kedge_error *error)
     if (status != KEDGE_OK) return status;
     status = kedge_schema_open_outbox(store, &fresh, error);
     if (status == KEDGE_OK) status = kedge_schema_open_cache(store, fresh, error);
+    kedge_change_log_end_turn(store);
     kedge_store_unlock(store);
     return status;
 }

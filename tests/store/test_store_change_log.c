@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,6 +175,42 @@ static void test_it_is_told_so_behind_a_turn_that_commits_nothing_too(void **sta
     kedge_change_set_free(&changes);
 }
 
+static void (*at_next_unlock)(void); /* runs behind it, once; NULL: nothing does */
+
+int __real_flock(int file, int operation);
+int __wrap_flock(int file, int operation);
+int __wrap_flock(int file, int operation)
+{
+    int result = __real_flock(file, operation);
+    void (*run)(void) = operation == LOCK_UN ? at_next_unlock : NULL;
+    if (run != NULL) {
+        at_next_unlock = NULL;
+        run();
+    }
+    return result;
+}
+
+static pair *opening;
+
+static void commit_in_between(void)
+{
+    set(opening, opening->f.store, "a", "1");
+}
+
+/* A store opens its files, and then takes its first turn. */
+static void test_what_another_store_commits_while_one_is_opened_is_told_in_order(void **state)
+{
+    pair *p = opening = *state;
+    kedge_store_close(p->other);
+    at_next_unlock = commit_in_between;
+    p->second.company = false;
+    p->other = open_with(p, &p->second);
+    assert_null(at_next_unlock);
+    set(p, p->other, "a", "2");
+    follow(p, p->other);
+    assert_string_equal(p->second.text, "others a none>1;here a 1>2;");
+}
+
 static void test_a_pull_is_told_as_one_whichever_store_made_it(void **state)
 {
     pair *p = *state;
@@ -329,6 +366,7 @@ int main(void)
         TEST(test_both_tell_all_commits_in_one_order),
         TEST(test_what_a_store_wrote_that_is_gone_is_told_before_the_next_commit),
         TEST(test_it_is_told_so_behind_a_turn_that_commits_nothing_too),
+        TEST(test_what_another_store_commits_while_one_is_opened_is_told_in_order),
         TEST(test_a_pull_is_told_as_one_whichever_store_made_it),
         TEST(test_a_store_that_is_alone_writes_nothing_down),
         TEST(test_only_the_newest_commits_are_kept_and_the_rest_is_told_as_anything),
