@@ -186,8 +186,8 @@ kedge_status kedge_store_db_fail(kedge_store_db *db, int code, const char *doing
         return kedge_fail(error, status, "file-damaged", "%s is damaged (%s): found when %s",
                           db->name, sqlite3_errstr(code), doing);
     case KEDGE_DISK_FULL:
-        return kedge_fail(error, status, "disk-full", "the disk is full: %s, when %s", db->name,
-                          doing);
+        return kedge_fail(error, status, "disk-full", "the disk is full: %s, when %s",
+                          sqlite3_db_filename(db->handle, "main"), doing);
     case KEDGE_INTERNAL:
         return kedge_fail(error, KEDGE_INTERNAL, "sqlite-error",
                           "%s: SQLite returned %d (%s) when %s", db->name, code,

@@ -81,6 +81,7 @@ static void edit_until_full(volume *v)
     if (status == KEDGE_OK) return;
     assert_int_equal(status, KEDGE_DISK_FULL);
     assert_string_equal(v->f.error.code, "disk-full");
+    assert_non_null(strstr(v->f.error.message, v->f.path));
 }
 
 /* ---- the ways of reading ---- */
