@@ -57,24 +57,44 @@ static bool answer(void *context, const scripted_request *request)
     return true;
 }
 
-static void start(kedge_http *http, scripted_server *server, const char *path,
-                  kedge_http_done_function function, ending *end)
+typedef struct connection {
+    kedge_http *http;
+    scripted_server *server;
+} connection;
+
+static connection begin(void)
+{
+    connection made = {.http = NULL};
+    atomic_store(&away, false);
+    assert_int_equal(kedge_http_new(&environment, 4, &made.http, NULL), KEDGE_OK);
+    made.server = scripted_server_start(answer, NULL);
+    return made;
+}
+
+static void stop(const connection *with)
+{
+    kedge_http_free(with->http);
+    scripted_server_stop(with->server);
+}
+
+static void start(const connection *with, const char *path, kedge_http_done_function function,
+                  ending *end)
 {
     char url[128];
-    snprintf(url, sizeof url, "%s%s", scripted_server_url(server), path);
+    snprintf(url, sizeof url, "%s%s", scripted_server_url(with->server), path);
     const kedge_http_request request = {.url = url,
                                         .method = "GET",
                                         .deadline_ms = DEADLINE_MS,
                                         .response_bytes_max = 65536,
                                         .done = function,
                                         .context = end};
-    assert_int_equal(kedge_http_send(http, &request, NULL, NULL), KEDGE_OK);
+    assert_int_equal(kedge_http_send(with->http, &request, NULL, NULL), KEDGE_OK);
 }
 
-static void poll_until_done(kedge_http *http, const ending *end)
+static void poll_until_done(const connection *with, const ending *end)
 {
     for (int turn = 0; turn < 2000 && end->done == 0; turn++)
-        assert_int_equal(kedge_http_poll(http, 1000, -1, NULL, NULL), KEDGE_OK);
+        assert_int_equal(kedge_http_poll(with->http, 1000, -1, NULL, NULL), KEDGE_OK);
     assert_int_equal(end->done, 1);
 }
 
@@ -83,34 +103,26 @@ static void test_a_deadline_does_not_count_the_time_in_a_callback(void **state)
     (void)state;
     ending late = {0};
     ending other = {0};
-    kedge_http *http = NULL;
-    atomic_store(&away, false);
-    assert_int_equal(kedge_http_new(&environment, 4, &http, NULL), KEDGE_OK);
-    scripted_server *server = scripted_server_start(answer, NULL);
-    start(http, server, "/late", done, &late);
-    start(http, server, "/other", done_and_away, &other);
-    poll_until_done(http, &other);
-    poll_until_done(http, &late);
+    const connection with = begin();
+    start(&with, "/late", done, &late);
+    start(&with, "/other", done_and_away, &other);
+    poll_until_done(&with, &other);
+    poll_until_done(&with, &late);
     assert_string_equal(late.code, "");
     assert_int_equal(late.status, 200);
-    kedge_http_free(http);
-    scripted_server_stop(server);
+    stop(&with);
 }
 
 static ending be_away_and_tell(bool tell)
 {
     ending late = {0};
-    kedge_http *http = NULL;
-    atomic_store(&away, false);
-    assert_int_equal(kedge_http_new(&environment, 4, &http, NULL), KEDGE_OK);
-    scripted_server *server = scripted_server_start(answer, NULL);
-    start(http, server, "/late", done, &late);
-    assert_int_equal(kedge_http_poll(http, 0, -1, NULL, NULL), KEDGE_OK);
+    const connection with = begin();
+    start(&with, "/late", done, &late);
+    assert_int_equal(kedge_http_poll(with.http, 0, -1, NULL, NULL), KEDGE_OK);
     be_away();
-    if (tell) kedge_http_make_up(http);
-    poll_until_done(http, &late);
-    kedge_http_free(http);
-    scripted_server_stop(server);
+    if (tell) kedge_http_make_up(with.http);
+    poll_until_done(&with, &late);
+    stop(&with);
     return late;
 }
 
