@@ -4,6 +4,7 @@
  * delivery; of one that is over it says so in several ways, or deletes nothing and says nothing:
  * a message that is gone is gone to it, whoever deleted it. */
 #include "backend/aws/sqs_internal.h"
+#include "common/assert.h"
 #include "common/hash.h"
 
 #include <string.h>
@@ -139,6 +140,22 @@ static kedge_status queue_extend(void *context, const char *receipt, int64_t vis
     return kedge_sqs_extend(self, handle, visibility_ms, error);
 }
 
+static void queue_extend_all(void *context, const char *const *receipts, size_t count,
+                             int64_t visibility_ms, kedge_error *failures)
+{
+    const kedge_sqs *self = context;
+    const char *handles[KEDGE_SQS_BATCH_MAX];
+    bool some = false;
+    KEDGE_ASSERT(count <= KEDGE_SQS_BATCH_MAX);
+    for (size_t i = 0; i < count; i++) {
+        handles[i] = kedge_queue_visibility_check(visibility_ms, &failures[i]) == KEDGE_OK
+                         ? handle_of(receipts[i], &failures[i])
+                         : NULL;
+        some = some || handles[i] != NULL;
+    }
+    if (some) kedge_sqs_extend_all(self, handles, count, visibility_ms, failures);
+}
+
 static kedge_status queue_done(void *context, const char *receipt, kedge_error *error)
 {
     const kedge_sqs *self = context;
@@ -164,4 +181,5 @@ const kedge_queue_vtable kedge_sqs_vtable = {.send = queue_send,
                                              .done = queue_done,
                                              .dead_letters = kedge_sqs_dead_letters,
                                              .redrive = kedge_sqs_redrive,
-                                             .close = queue_close};
+                                             .close = queue_close,
+                                             .extend_all = queue_extend_all};

@@ -137,6 +137,9 @@ kedge_status kedge_sqs_delete(const kedge_sqs *self, const char *url, const char
                               kedge_error *error);
 kedge_status kedge_sqs_extend(const kedge_sqs *self, const char *handle, int64_t visibility_ms,
                               kedge_error *error);
+/* The same of up to KEDGE_SQS_BATCH_MAX; handles that are NULL are left out. */
+void kedge_sqs_extend_all(const kedge_sqs *self, const char *const *handles, size_t count,
+                          int64_t visibility_ms, kedge_error *failures);
 /* Makes dead letters visible again. A failure is no harm: their visibility ends. */
 void kedge_sqs_give_back(const kedge_sqs *self, const kedge_sqs_received *received);
 

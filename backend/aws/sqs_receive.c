@@ -1,6 +1,8 @@
 /* Receiving from one of the two queues, and what ends a delivery. */
 #include "backend/aws/sqs_internal.h"
 
+#include <string.h>
+
 #define SECOND_MS 1000
 /* What names a try of a receive, so that the same one repeated gives the same messages. */
 #define ATTEMPT_BYTES 16
@@ -68,10 +70,16 @@ kedge_status kedge_sqs_receive(const kedge_sqs *self, const char *url, uint32_t 
 
 /* SQS's refusals of a handle: of a message that was delivered again, deleted, or moved to the dead
  * letters, of a delivery whose visibility ended, and of one that was extended to twelve hours. */
-static bool is_stale(const kedge_sqs_call *call)
+static bool is_stale(const char *code)
 {
-    return kedge_sqs_code_is(call, "ReceiptHandleIsInvalid") ||
-           kedge_sqs_code_is(call, "MessageNotInflight") || kedge_sqs_parameter_is_invalid(call);
+    static const char *const codes[] = {
+        "ReceiptHandleIsInvalid", "MessageNotInflight",
+        "AWS.SimpleQueueService.MessageNotInflight", /* in a response for several */
+        "InvalidParameterValueException", "InvalidParameterValue"};
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        if (strcmp(code, codes[i]) == 0) return true;
+    }
+    return false;
 }
 
 static kedge_status run_on_one(kedge_sqs_call *call, const kedge_sqs_action *action,
@@ -79,7 +87,7 @@ static kedge_status run_on_one(kedge_sqs_call *call, const kedge_sqs_action *act
 {
     kedge_status status = kedge_sqs_run(call, action, error);
     if (status != KEDGE_CONFLICT) return status;
-    if (!is_stale(call)) return kedge_sqs_refused(call, action, error);
+    if (!is_stale(call->response.code)) return kedge_sqs_refused(call, action, error);
     /* An earlier try may have deleted it. */
     if (call->response.earlier_unknown)
         return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-outcome-unknown",
@@ -110,24 +118,112 @@ kedge_status kedge_sqs_extend(const kedge_sqs *self, const char *handle, int64_t
     return status;
 }
 
+/* ---- several at once ---- */
+
+static void begin_entries(kedge_sqs_call *call, const kedge_sqs *self, const char *url)
+{
+    kedge_sqs_begin(call, self->client, url);
+    kedge_json_key(&call->writer, "Entries");
+    kedge_json_begin_array(&call->writer);
+}
+
+/* Its id is its place. */
+static void write_entry(kedge_sqs_call *call, size_t place, kedge_bytes handle,
+                        int64_t visibility_ms)
+{
+    const char id[] = {(char)('0' + place), '\0'};
+    kedge_json_begin_object(&call->writer);
+    kedge_sqs_text(call, "Id", id);
+    kedge_json_key(&call->writer, "ReceiptHandle");
+    kedge_json_raw(&call->writer, handle);
+    kedge_sqs_integer(call, "VisibilityTimeout", seconds_of(visibility_ms));
+    kedge_json_end_object(&call->writer);
+}
+
+static kedge_status run_entries(kedge_sqs_call *call, kedge_error *error)
+{
+    kedge_json_end_array(&call->writer);
+    kedge_status status = kedge_sqs_run(call, &kedge_sqs_change_visibilities, error);
+    return status == KEDGE_CONFLICT ? kedge_sqs_refused(call, &kedge_sqs_change_visibilities, error)
+                                    : status;
+}
+
+static void fail_entry(kedge_bytes entry, const char *handle, kedge_error *failure)
+{
+    char code[64] = "", message[128] = "";
+    (void)kedge_json_member_chars(entry, "Code", code, sizeof code);
+    (void)kedge_json_member_chars(entry, "Message", message, sizeof message);
+    if (is_stale(code))
+        (void)kedge_queue_stale_receipt(handle, failure);
+    else
+        (void)kedge_fail(failure, KEDGE_IO, "aws-refused", "SQS refused %s of a message: %s: %s",
+                         kedge_sqs_change_visibilities.action, code, message);
+}
+
+/* The entries of a list of the response, which is left out when it is empty. */
+static bool read_entries(const kedge_sqs_call *call, const char *list, const char *const *handles,
+                         size_t count, kedge_error *failures)
+{
+    kedge_bytes entries, entry;
+    char id[2];
+    bool failed = strcmp(list, "Failed") == 0;
+    if (!kedge_json_member(kedge_buffer_bytes(&call->response.body), list, &entries)) return true;
+    kedge_json_iterator each = kedge_json_iterate(entries);
+    while (kedge_json_next_element(&each, &entry)) {
+        if (!kedge_json_member_chars(entry, "Id", id, sizeof id) || id[0] < '0' ||
+            (size_t)(id[0] - '0') >= count || handles[id[0] - '0'] == NULL)
+            return false;
+        size_t place = (size_t)(id[0] - '0');
+        failures[place] = (kedge_error){0};
+        if (failed) fail_entry(entry, handles[place], &failures[place]);
+    }
+    return !each.failed;
+}
+
+static void fail_all(const char *const *handles, size_t count, const kedge_error *failure,
+                     kedge_error *failures)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (handles[i] != NULL) failures[i] = *failure;
+    }
+}
+
+void kedge_sqs_extend_all(const kedge_sqs *self, const char *const *handles, size_t count,
+                          int64_t visibility_ms, kedge_error *failures)
+{
+    kedge_sqs_call call;
+    kedge_error failure = {0};
+    kedge_buffer text = kedge_buffer_make(self->environment->allocator);
+    begin_entries(&call, self, self->queue);
+    for (size_t i = 0; i < count; i++) {
+        if (handles[i] == NULL) continue;
+        kedge_json_writer writer = kedge_json_write(&text);
+        kedge_buffer_clear(&text);
+        kedge_json_chars(&writer, handles[i]);
+        write_entry(&call, i, kedge_buffer_bytes(&text), visibility_ms);
+    }
+    kedge_status status = kedge_buffer_status(&text, &failure);
+    if (status == KEDGE_OK) status = run_entries(&call, &failure);
+    if (status == KEDGE_OK) {
+        /* What the response does not tell of. */
+        (void)kedge_sqs_response_invalid(&kedge_sqs_change_visibilities, &failure);
+        fail_all(handles, count, &failure, failures);
+        if (read_entries(&call, "Successful", handles, count, failures) &&
+            read_entries(&call, "Failed", handles, count, failures))
+            failure = (kedge_error){0};
+    }
+    if (failure.status != KEDGE_OK) fail_all(handles, count, &failure, failures);
+    kedge_buffer_free(&text);
+    kedge_sqs_call_free(&call);
+}
+
 void kedge_sqs_give_back(const kedge_sqs *self, const kedge_sqs_received *received)
 {
     kedge_sqs_call call;
-    char number[] = "0";
     if (received->count == 0) return;
-    kedge_sqs_begin(&call, self->client, self->dead_letters);
-    kedge_json_key(&call.writer, "Entries");
-    kedge_json_begin_array(&call.writer);
-    for (size_t i = 0; i < received->count; i++) {
-        number[0] = (char)('0' + i);
-        kedge_json_begin_object(&call.writer);
-        kedge_sqs_text(&call, "Id", number);
-        kedge_json_key(&call.writer, "ReceiptHandle");
-        kedge_json_raw(&call.writer, received->messages[i].handle);
-        kedge_sqs_integer(&call, "VisibilityTimeout", 0);
-        kedge_json_end_object(&call.writer);
-    }
-    kedge_json_end_array(&call.writer);
-    (void)kedge_sqs_run(&call, &kedge_sqs_change_visibilities, NULL);
+    begin_entries(&call, self, self->dead_letters);
+    for (size_t i = 0; i < received->count; i++)
+        write_entry(&call, i, received->messages[i].handle, 0);
+    (void)run_entries(&call, NULL);
     kedge_sqs_call_free(&call);
 }

@@ -322,6 +322,19 @@ static kedge_status extend(void *self, const char *receipt, int64_t visibility_m
     return status;
 }
 
+/* One request, whose failure is that of each. */
+static void extend_all(void *self, const char *const *receipts, size_t receipt_count,
+                       int64_t visibility_ms, kedge_error *failures)
+{
+    const queue_behind *behind = self;
+    const kedge_queue *queue = &behind->queue;
+    bool charged = false;
+    queue->vtable->extend_all(queue->self, receipts, receipt_count, visibility_ms, failures);
+    for (size_t i = 0; i < receipt_count; i++)
+        charged = charged || is_charged(failures[i].status);
+    if (charged) count(behind->meter, KEDGE_COST_QUEUE_REQUESTS, 1);
+}
+
 static kedge_status done(void *self, const char *receipt, kedge_error *error)
 {
     const queue_behind *behind = self;
@@ -361,6 +374,16 @@ static const kedge_queue_vtable metered_queue = {.send = send,
                                                  .dead_letters = dead_letters,
                                                  .redrive = redrive,
                                                  .close = close_nothing};
+
+/* Of one that has the calls for several messages. */
+static const kedge_queue_vtable metered_queue_of_many = {.send = send,
+                                                         .receive = receive,
+                                                         .extend = extend,
+                                                         .done = done,
+                                                         .dead_letters = dead_letters,
+                                                         .redrive = redrive,
+                                                         .close = close_nothing,
+                                                         .extend_all = extend_all};
 
 /* ---- stream ---- */
 
@@ -424,7 +447,12 @@ kedge_blobs kedge_meter_blobs(kedge_meter *meter)
 
 static kedge_queue metered(queue_behind *behind)
 {
-    return (kedge_queue){behind->queue.vtable == NULL ? NULL : &metered_queue, behind};
+    const kedge_queue_vtable *own = behind->queue.vtable;
+    bool of_many = own != NULL && own->extend_all != NULL;
+    return (kedge_queue){own == NULL ? NULL
+                         : of_many   ? &metered_queue_of_many
+                                     : &metered_queue,
+                         behind};
 }
 
 kedge_queue kedge_meter_queue(kedge_meter *meter)

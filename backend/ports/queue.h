@@ -95,6 +95,10 @@ typedef struct kedge_queue_vtable {
     kedge_status (*redrive)(void *self, const char *receipt, kedge_error *error);
     /* must. */
     void (*close)(void *self);
+    /* may. `extend` of up to KEDGE_QUEUE_RECEIVE_MAX deliveries in one request: SQS, where each is
+     * a request otherwise. `failures`, one for each, come empty, and tell what `extend` would. */
+    void (*extend_all)(void *self, const char *const *receipts, size_t count, int64_t visibility_ms,
+                       kedge_error *failures);
 } kedge_queue_vtable;
 
 typedef struct kedge_queue {

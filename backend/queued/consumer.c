@@ -13,11 +13,11 @@ struct kedge_consumer {
     kedge_queued *queued;
     kedge_backend *backend;
     pthread_mutex_t mutex;
-    kedge_queue_batch batch;            /* what a round has in hand */
-    bool open[KEDGE_QUEUE_RECEIVE_MAX]; /* messages that are not settled */
-    bool extends;                       /* kedge_consumer_keep waits for the queue … */
-    size_t extended;                    /* … about this message */
-    pthread_cond_t answered;            /* it does so no more */
+    kedge_queue_batch batch;                /* what a round has in hand */
+    bool open[KEDGE_QUEUE_RECEIVE_MAX];     /* messages that are not settled */
+    bool extends;                           /* kedge_consumer_keep waits for the queue … */
+    bool extended[KEDGE_QUEUE_RECEIVE_MAX]; /* … about these messages */
+    pthread_cond_t answered;                /* it does so no more */
     size_t left;
     char owner[KEDGE_QUEUE_OWNER_BYTES_MAX]; /* whose messages it has in hand, or is given now */
     size_t owner_size;                       /* 0: nobody's */
@@ -100,17 +100,17 @@ static void close_message(kedge_consumer *consumer, size_t index)
 {
     pthread_mutex_lock(&consumer->mutex);
     consumer->open[index] = false;
-    while (consumer->extends && consumer->extended == index)
+    while (consumer->extends && consumer->extended[index])
         pthread_cond_wait(&consumer->answered, &consumer->mutex);
     pthread_mutex_unlock(&consumer->mutex);
 }
 
-static void extend(kedge_consumer *consumer, const kedge_queue_message *message, int64_t for_ms)
+static void extend(kedge_consumer *consumer, const char *receipt, int64_t for_ms)
 {
     kedge_queued *queued = consumer->queued;
     const kedge_queue *queue = &queued->options.queue;
     kedge_error error = {0};
-    if (queue->vtable->extend(queue->self, message->receipt, for_ms, &error) == KEDGE_OK) return;
+    if (queue->vtable->extend(queue->self, receipt, for_ms, &error) == KEDGE_OK) return;
     kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_EXTEND, &error);
 }
 
@@ -126,7 +126,7 @@ static void on_settled(void *context, size_t index, const kedge_consume_outcome 
     close_message(consumer, index);
     if (outcome->what != KEDGE_CONSUMED_DECIDED) {
         consumer->left++;
-        extend(consumer, message, outcome->again_ms);
+        extend(consumer, message->receipt, outcome->again_ms);
     } else if (queue->vtable->done(queue->self, message->receipt, &error) != KEDGE_OK) {
         kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_DONE, &error);
     } else if (kedge_queued_release(queued, message, &error) != KEDGE_OK) {
@@ -212,15 +212,46 @@ kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, siz
     return status;
 }
 
-/* Comes and goes with the mutex held, which is free while the queue is asked: whoever reads the
- * metrics must not wait for a queue that does not answer. The message stays in hand until then. */
-static void keep_message(kedge_consumer *consumer, size_t index)
+/* ---- the keeper ---- */
+
+/* The open messages from `*at` on, at most so many. With the mutex held. */
+static size_t take_open(kedge_consumer *consumer, size_t *at, size_t most, const char **receipts)
 {
-    const kedge_queue_message *message = &consumer->batch.messages[index];
-    consumer->extended = index;
+    size_t count = 0;
+    memset(consumer->extended, 0, sizeof consumer->extended);
+    for (; *at < consumer->batch.count && count < most; ++*at) {
+        if (!consumer->open[*at]) continue;
+        consumer->extended[*at] = true;
+        receipts[count++] = consumer->batch.messages[*at].receipt;
+    }
+    return count;
+}
+
+static void extend_all(kedge_consumer *consumer, const char *const *receipts, size_t count)
+{
+    kedge_queued *queued = consumer->queued;
+    const kedge_queue *queue = &queued->options.queue;
+    kedge_error failures[KEDGE_QUEUE_RECEIVE_MAX];
+    memset(failures, 0, sizeof failures);
+    queue->vtable->extend_all(queue->self, receipts, count, queued->options.visibility_ms,
+                              failures);
+    for (size_t i = 0; i < count; i++) {
+        if (failures[i].status != KEDGE_OK)
+            kedge_queued_call_failed(queued, KEDGE_QUEUED_CALL_EXTEND, &failures[i]);
+    }
+}
+
+/* Comes and goes with the mutex held, which is free while the queue is asked: whoever reads the
+ * metrics must not wait for a queue that does not answer. The messages stay in hand until then. */
+static void keep_messages(kedge_consumer *consumer, const char *const *receipts, size_t count)
+{
+    const kedge_queued *queued = consumer->queued;
     consumer->extends = true;
     pthread_mutex_unlock(&consumer->mutex);
-    extend(consumer, message, consumer->queued->options.visibility_ms);
+    if (queued->options.queue.vtable->extend_all != NULL)
+        extend_all(consumer, receipts, count);
+    else
+        extend(consumer, receipts[0], queued->options.visibility_ms);
     pthread_mutex_lock(&consumer->mutex);
     consumer->extends = false;
     pthread_cond_broadcast(&consumer->answered);
@@ -228,9 +259,11 @@ static void keep_message(kedge_consumer *consumer, size_t index)
 
 void kedge_consumer_keep(kedge_consumer *consumer)
 {
+    const char *receipts[KEDGE_QUEUE_RECEIVE_MAX];
+    bool at_once = consumer->queued->options.queue.vtable->extend_all != NULL;
+    size_t most = at_once ? KEDGE_QUEUE_RECEIVE_MAX : 1, at = 0, count;
     pthread_mutex_lock(&consumer->mutex);
-    for (size_t i = 0; i < consumer->batch.count; i++) {
-        if (consumer->open[i]) keep_message(consumer, i);
-    }
+    while ((count = take_open(consumer, &at, most, receipts)) > 0)
+        keep_messages(consumer, receipts, count);
     pthread_mutex_unlock(&consumer->mutex);
 }

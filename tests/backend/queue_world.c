@@ -92,9 +92,13 @@ static void close_nothing(void *self)
     (void)self;
 }
 
-static const kedge_queue_vtable faulty = {faulty_send,  faulty_receive,      faulty_extend,
-                                          faulty_done,  faulty_dead_letters, faulty_redrive,
-                                          close_nothing};
+static const kedge_queue_vtable faulty = {.send = faulty_send,
+                                          .receive = faulty_receive,
+                                          .extend = faulty_extend,
+                                          .done = faulty_done,
+                                          .dead_letters = faulty_dead_letters,
+                                          .redrive = faulty_redrive,
+                                          .close = close_nothing};
 
 /* ---- making ---- */
 

@@ -20,6 +20,8 @@ typedef struct slow_world {
     bool read;  /* the metrics */
     bool done;  /* the message is out of the queue */
     bool in_time;
+    size_t requests; /* to extend several */
+    size_t extended; /* by these */
 } slow_world;
 
 static slow_world world;
@@ -78,22 +80,51 @@ static kedge_status slow_done(void *self, const char *receipt, kedge_error *erro
 static const kedge_queue_vtable slow = {
     .receive = slow_receive, .extend = slow_extend, .done = slow_done};
 
-static int set_up(void **state)
+/* One that extends several at once. */
+static void slow_extend_all(void *self, const char *const *receipts, size_t count,
+                            int64_t visibility_ms, kedge_error *failures)
 {
-    (void)state;
+    const kedge_queue *store = self;
+    note(&world.asked);
+    world.requests++;
+    world.extended += count;
+    world.extending();
+    for (size_t i = 0; i < count; i++)
+        store->vtable->extend(store->self, receipts[i], visibility_ms, &failures[i]);
+}
+
+static const kedge_queue_vtable slow_of_many = {.receive = slow_receive,
+                                                .extend = slow_extend,
+                                                .done = slow_done,
+                                                .extend_all = slow_extend_all};
+
+static int set_up_with(const kedge_queue_vtable *vtable)
+{
     world = (slow_world){.base = queue_world_new()};
     pthread_mutex_init(&world.mutex, NULL);
     pthread_cond_init(&world.changed, NULL);
     const kedge_queued_options options = {.environment = &world.base->base->environment,
                                           .records = world.base->base->records,
                                           .blobs = world.base->base->blobs,
-                                          .queue = {&slow, &world.base->store}};
+                                          .queue = {vtable, &world.base->store}};
     assert_int_equal(kedge_queued_new(&options, &world.queued, NULL), KEDGE_OK);
     assert_int_equal(
         kedge_consumer_new(world.queued, world.base->base->backend, &world.consumer, NULL),
         KEDGE_OK);
     queue_put(world.base, &ann, "g1", "c1", 1, 1, "a");
     return 0;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return set_up_with(&slow);
+}
+
+static int set_up_many(void **state)
+{
+    (void)state;
+    return set_up_with(&slow_of_many);
 }
 
 static int tear_down(void **state)
@@ -185,6 +216,26 @@ static void test_a_message_is_settled_behind_its_extension(void **state)
     assert_true(world.done);
 }
 
+static void do_nothing(void)
+{
+}
+
+static void test_what_is_in_hand_is_extended_in_one_request(void **state)
+{
+    size_t received = 0, left = 0;
+    (void)state;
+    queue_put(world.base, &ann, "g1", "c1", 2, 2, "b");
+    queue_put(world.base, &ann, "g1", "c1", 3, 3, "c");
+    world.extending = do_nothing;
+    world.base->base->meddle_at = atomic_load(&world.base->base->calls) + 1;
+    world.base->base->meddle = keep;
+    assert_int_equal(kedge_consumer_round(world.consumer, 0, &received, &left, NULL), KEDGE_OK);
+    assert_int_equal(received, 3);
+    assert_int_equal(world.requests, 1);
+    assert_int_equal(world.extended, 3);
+    assert_int_equal(world_lmid(world.base->base, "c1"), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +243,10 @@ int main(void)
             test_the_metrics_do_not_wait_for_a_queue_that_does_not_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_message_is_settled_behind_its_extension, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_a_message_is_settled_behind_its_extension, set_up_many,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_in_hand_is_extended_in_one_request,
+                                        set_up_many, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

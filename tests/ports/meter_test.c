@@ -378,6 +378,36 @@ static void each_64_kilobytes_of_a_message_are_a_request(void **state)
     assert_int_equal(spent(self, KEDGE_COST_QUEUE_REQUESTS), 1);
 }
 
+static void extend_none(void *self, const char *const *receipts, size_t count,
+                        int64_t visibility_ms, kedge_error *failures)
+{
+    const bool *refused = self;
+    (void)receipts, (void)visibility_ms;
+    for (size_t i = 0; i < count; i++)
+        failures[i].status = *refused ? KEDGE_INVALID_ARGUMENT : KEDGE_CONFLICT;
+}
+
+static void several_messages_that_are_extended_at_once_are_one_request(void **state)
+{
+    bench *self = *state;
+    static const kedge_queue_vtable of_many = {.extend_all = extend_none};
+    static const char *const receipts[] = {"1", "2"};
+    bool refused = false;
+    kedge_meter *meter;
+    assert_null(self->queue.vtable->extend_all); /* the queue has none */
+    assert_ok(kedge_meter_new(self->around.environment.allocator, self->store_records,
+                              self->store_blobs, (kedge_queue){&of_many, &refused},
+                              self->store_stream, &meter, NULL));
+    const kedge_queue queue = kedge_meter_queue(meter);
+    for (int i = 0; i < 2; i++) {
+        kedge_error failures[2] = {{0}};
+        queue.vtable->extend_all(queue.self, receipts, 2, 1000, failures);
+        assert_int_equal(kedge_meter_totals(meter).of[KEDGE_COST_QUEUE_REQUESTS], 1);
+        refused = true; /* before a request */
+    }
+    kedge_meter_free(meter);
+}
+
 /* ---- whose ---- */
 
 static void *put_elsewhere(void *argument)
@@ -457,6 +487,7 @@ int main(void)
         METER(an_upload_that_is_granted_counts_as_made),
         METER(a_blob_that_is_there_or_is_not_costs_its_request),
         METER(each_64_kilobytes_of_a_message_are_a_request),
+        METER(several_messages_that_are_extended_at_once_are_one_request),
         METER(a_read_of_the_stream_is_a_request_and_a_list_of_shards_is_free),
         METER(a_thread_counts_its_own_calls_and_the_meter_all),
         METER(a_cost_is_told_in_units_and_dollars),

@@ -285,6 +285,26 @@ static void test_extend_by_nothing_gives_the_message_back_at_once(void **state)
     kedge_queue_batch_free(&batch);
 }
 
+static void test_several_deliveries_are_extended_at_once_where_the_engine_can(void **state)
+{
+    fixture *f = *state;
+    kedge_queue_batch batch;
+    kedge_error failures[3] = {{0}};
+    if (f->queue.vtable->extend_all == NULL) skip();
+    for (char body[] = "1"; body[0] <= '3'; body[0]++)
+        send(f, "g", body);
+    receive(f, 3, LONG_MS, "1 2 3", &batch);
+    assert_ok(done(f, &batch, 0));
+    const char *const receipts[] = {batch.messages[0].receipt, batch.messages[1].receipt,
+                                    batch.messages[2].receipt};
+    f->queue.vtable->extend_all(f->queue.self, receipts, 3, 0, failures);
+    assert_status(failures[0].status, KEDGE_CONFLICT);
+    assert_ok(failures[1].status);
+    assert_ok(failures[2].status);
+    receive(f, 3, LONG_MS, "2 3", NULL);
+    kedge_queue_batch_free(&batch);
+}
+
 static void test_the_receipt_of_an_older_delivery_is_a_conflict(void **state)
 {
     fixture *f = *state;
@@ -546,6 +566,7 @@ static int run(void)
         contract(test_the_order_of_a_group_stands_after_a_redelivery),
         contract(test_extend_counts_from_now),
         contract(test_extend_by_nothing_gives_the_message_back_at_once),
+        contract(test_several_deliveries_are_extended_at_once_where_the_engine_can),
         contract(test_the_receipt_of_an_older_delivery_is_a_conflict),
         contract(test_what_is_no_receipt_is_refused),
         contract(test_a_second_send_within_five_minutes_does_nothing),
