@@ -1,4 +1,4 @@
-/* Backups of a whole data folder, and restoring one. */
+/* The commands backup and restore: copies of a whole data folder. */
 #include "backend/admin/verbs.h"
 #include "backend/embedded/copy.h"
 #include "common/error.h"
@@ -8,8 +8,9 @@ typedef kedge_status copy_function(const kedge_environment *environment, const c
                                    const char *to, kedge_embedded_copied *copied,
                                    kedge_error *error);
 
-static int tell(const kedge_admin *admin, const char *what, const char *folder,
-                const kedge_embedded_copied *copied)
+/* `member` is the name under which the response has the folder. */
+static int print_copied(const kedge_admin *admin, const char *member, const char *folder,
+                        const kedge_embedded_copied *copied)
 {
     const struct {
         const char *name;
@@ -21,7 +22,7 @@ static int tell(const kedge_admin *admin, const char *what, const char *folder,
     kedge_buffer text = kedge_buffer_make(admin->allocator);
     kedge_json_writer writer = kedge_json_write(&text);
     kedge_json_begin_object(&writer);
-    kedge_json_key(&writer, what);
+    kedge_json_key(&writer, member);
     kedge_json_chars(&writer, folder);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         kedge_json_key(&writer, numbers[i].name);
@@ -33,20 +34,21 @@ static int tell(const kedge_admin *admin, const char *what, const char *folder,
     return code;
 }
 
-static int copy(const kedge_admin *admin, copy_function *run, const char *what, const char *from,
+static int copy(const kedge_admin *admin, copy_function *run, const char *member, const char *from,
                 const char *to)
 {
     kedge_error error = {0};
     kedge_embedded_copied copied;
     if (admin->line->stores.data == NULL) {
         kedge_fail(&error, KEDGE_INVALID_ARGUMENT, "usage",
-                   "%s is for a data folder, --data DIR; on AWS use the backups of DynamoDB and "
+                   "%s is for a data folder (--data DIR); on AWS, use the backups of DynamoDB and "
                    "the versions of S3",
                    admin->command->name);
         return kedge_admin_complain(&error);
     }
     kedge_status status = run(admin->environment, from, to, &copied, &error);
-    return status == KEDGE_OK ? tell(admin, what, to, &copied) : kedge_admin_complain(&error);
+    return status == KEDGE_OK ? print_copied(admin, member, to, &copied)
+                              : kedge_admin_complain(&error);
 }
 
 int kedge_admin_backup(const kedge_admin *admin)

@@ -364,7 +364,7 @@ void kedge_admin_write_help(kedge_buffer *out)
         "its\n"
         "                      end; - is the standard error\n"
         "  --before V          versions, resource-versions: below this one\n"
-        "  --after NAME        organizations-all, projects, items, resources: behind this one\n"
+        "  --after NAME        organizations-all, projects, items, resources: after this one\n"
         "                      (\"next\" of the page before)\n"
         "  --limit N           how many in one page\n"
         "  --                  what follows is not an option\n"

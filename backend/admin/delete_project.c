@@ -1,4 +1,4 @@
-/* Deleting a project, after a question. */
+/* The command delete-project, which asks before it deletes. */
 #include "backend/admin/verbs.h"
 #include "backend/jobs/delete.h"
 #include "common/error.h"
@@ -10,8 +10,8 @@
 
 #define ANSWER_SIZE 256
 
-/* Whoever is asked types the project's name. */
-static kedge_status ask(const kedge_admin_line *line, kedge_error *error)
+/* Asks for the project's name on the terminal. Any other answer is a refusal. */
+static kedge_status confirm(const kedge_admin_line *line, kedge_error *error)
 {
     char answer[ANSWER_SIZE] = "";
     if (line->yes) return KEDGE_OK;
@@ -31,7 +31,7 @@ int kedge_admin_delete_project(const kedge_admin *admin)
 {
     kedge_error error = {0};
     kedge_project project = kedge_admin_project(admin);
-    kedge_status status = ask(admin->line, &error);
+    kedge_status status = confirm(admin->line, &error);
     if (status == KEDGE_OK) status = kedge_project_delete(&project, &error);
     if (status != KEDGE_OK) return kedge_admin_complain(&error);
     kedge_buffer text = kedge_buffer_make(admin->allocator);

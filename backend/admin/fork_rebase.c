@@ -1,4 +1,4 @@
-/* fork and rebase: requests that are repeated until their response is "done". */
+/* The commands fork and rebase: each repeats its request until the response says "done". */
 #include "backend/admin/address.h"
 #include "backend/admin/verbs.h"
 #include "common/error.h"
@@ -14,7 +14,7 @@ static bool is_done(const kedge_api_response *response)
            kedge_json_to_boolean(done, &value) && value;
 }
 
-/* One POST to `path`, a pattern. Gives the exit code. */
+/* Sends one POST to the path that `pattern` and the command line make. Returns the exit code. */
 static int post(const kedge_admin *admin, const char *pattern, kedge_bytes body,
                 kedge_api_response *response)
 {
@@ -34,19 +34,16 @@ static int post(const kedge_admin *admin, const char *pattern, kedge_bytes body,
 
 /* ---- fork ---- */
 
-/* A version of a project of the line's organization, by its text; NULL: the newest. */
+/* The version number that `text`, the value of `option`, has. When `text` is NULL, the number of
+ * the newest version of the project `name` of the command line's organization. */
 static kedge_status find_version(const kedge_admin *admin, const char *name, const char *option,
                                  const char *text, int64_t *number, kedge_error *error)
 {
     const kedge_version *head = NULL;
     kedge_project_ref ref = {kedge_bytes_of(admin->line->organization), kedge_bytes_of(name)};
     kedge_project project = kedge_project_of(admin->backend, &ref);
-    if (text != NULL) {
-        bool read = kedge_json_to_integer(kedge_bytes_of(text), number);
-        if (read && *number > 0) return KEDGE_OK;
-        return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "query-invalid",
-                          "%s must be a number from 1 on", option);
-    }
+    if (text != NULL)
+        return kedge_admin_read_number(option, text, 1, KEDGE_VERSION_NUMBER_MAX, number, error);
     kedge_status status = kedge_version_load_detail(&project, 0, KEDGE_VERSION_STATE, &head, error);
     if (status != KEDGE_OK) return status;
     *number = head->number;
@@ -106,7 +103,7 @@ static void write_rebase(const kedge_admin *admin, int64_t from, int64_t to, ked
     kedge_json_end_object(&writer);
 }
 
-/* Prints each part's response as a line of its own. */
+/* Prints the response to each part on its own line. */
 static int rebase(const kedge_admin *admin, int64_t from, int64_t to)
 {
     kedge_buffer body = kedge_buffer_make(admin->allocator);
@@ -117,7 +114,7 @@ static int rebase(const kedge_admin *admin, int64_t from, int64_t to)
     bool done = false;
     while (code == 0 && !done) {
         write_rebase(admin, from, to, next, &body);
-        kedge_buffer_free(&response.body); /* `next` was in it */
+        kedge_buffer_free(&response.body); /* `next` pointed into it, and is in `body` now */
         code = kedge_buffer_status(&body, &error) == KEDGE_OK
                    ? post(admin, PROJECT "/rebase", kedge_buffer_bytes(&body), &response)
                    : kedge_admin_complain(&error);

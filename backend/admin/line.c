@@ -95,7 +95,7 @@ static kedge_status note_option(const char *name, char letter, given_options *gi
 static kedge_status read_words(int argc, char **argv, kedge_admin_line *line, given_options *given,
                                kedge_error *error)
 {
-    bool only_words = false; /* behind "--" */
+    bool only_words = false; /* after "--" */
     for (int at = 1; at < argc; at++) {
         if (!only_words && strcmp(argv[at], "--") == 0) {
             only_words = true;

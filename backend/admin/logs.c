@@ -1,6 +1,7 @@
-/* Commands of event logs that are more than a request without a body. */
+/* The commands on event logs that send a body, and reprocess-logs. */
 #include "backend/admin/verbs.h"
 #include "backend/effects/reprocess.h"
+#include "backend/log/log.h"
 #include "common/error.h"
 #include "common/json.h"
 #include "wire/log.h"
@@ -10,15 +11,15 @@
 
 #define FILE_BYTES_MAX ((size_t)16777216)
 
+/* A number of an entry or of a segment. */
 static kedge_status read_number(const char *what, const char *text, int64_t *number,
                                 kedge_error *error)
 {
-    if (kedge_json_to_integer(kedge_bytes_of(text), number) && *number >= 0) return KEDGE_OK;
-    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s must be a number from 0 on",
-                      what);
+    return kedge_admin_read_number(what, text, 0, KEDGE_LOG_NUMBER_MAX, number, error);
 }
 
-/* Sends the body unless it could not be made. */
+/* Sends `body`, or prints `error` when `status` says that the body could not be made. Frees `body`
+ * and returns the exit code. */
 static int send_body(const kedge_admin *admin, kedge_status status, const kedge_error *error,
                      kedge_buffer *body)
 {
@@ -28,7 +29,8 @@ static int send_body(const kedge_admin *admin, kedge_status status, const kedge_
     return code;
 }
 
-/* The entry has an id: what is appended although the response was an error can be found. */
+/* The entry gets a random id, so that the append can be found in the log even when its response was
+ * an error. */
 int kedge_admin_append_log(const kedge_admin *admin)
 {
     kedge_error error = {0};
@@ -76,7 +78,7 @@ int kedge_admin_truncate_log(const kedge_admin *admin)
 
 /* ---- reprocessing ---- */
 
-/* A day or a second, UTC; since 1970. */
+/* Reads a day or a second in UTC, as seconds since 1970. */
 static kedge_status read_time(const char *text, int64_t *time_s, kedge_error *error)
 {
     struct tm parts = {.tm_year = 0};
@@ -84,14 +86,14 @@ static kedge_status read_time(const char *text, int64_t *time_s, kedge_error *er
     if (end != NULL && *end != '\0') end = strptime(end, "T%H:%M:%SZ", &parts);
     int day = parts.tm_mday, second = parts.tm_sec;
     *time_s = end == NULL || *end != '\0' ? -1 : (int64_t)timegm(&parts);
-    /* timegm makes the 2nd of March of the 30th of February, and what came between is left out. */
+    /* timegm turns February 30 into March 2. Such a date is refused. */
     if (parts.tm_mday != day || parts.tm_sec != second) *time_s = -1;
     if (*time_s >= 0) return KEDGE_OK;
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
                       "reprocess-logs needs --since YYYY-MM-DD or YYYY-MM-DDTHH:MM:SSZ");
 }
 
-static void note_passed(void *context, const kedge_error *error)
+static void complain_of_passed(void *context, const kedge_error *error)
 {
     (void)context;
     (void)kedge_admin_complain(error);
@@ -120,7 +122,7 @@ static int print_reprocessed(const kedge_admin *admin, const kedge_reprocess_res
     return code;
 }
 
-/* Without a queue of snapshots the missing ones are only counted. */
+/* Without a queue of snapshots, missing snapshots are only counted. */
 int kedge_admin_reprocess_logs(const kedge_admin *admin)
 {
     kedge_error error = {0};
@@ -128,7 +130,7 @@ int kedge_admin_reprocess_logs(const kedge_admin *admin)
     kedge_project project = kedge_admin_project(admin);
     const kedge_effects effects = {.backend = admin->backend,
                                    .queue = kedge_stores_snapshots(admin->stores),
-                                   .passed = note_passed};
+                                   .passed = complain_of_passed};
     int64_t since_s = 0;
     kedge_status status = read_time(admin->line->since, &since_s, &error);
     if (status == KEDGE_OK)

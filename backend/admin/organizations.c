@@ -1,5 +1,6 @@
-/* All organizations that have a project. No request asks for them: who may send one belongs to an
- * organization, and this is for whoever has the stores. */
+/* The command organizations-all: all organizations that have a project. The API has no such
+ * request, because a token belongs to one organization. Whoever runs the command has access to the
+ * stores. */
 #include "backend/admin/verbs.h"
 
 #include "backend/versioned/projects/organizations.h"
@@ -28,7 +29,7 @@ static kedge_status write_page(const kedge_admin *admin, kedge_buffer *text, ked
     bool more = false;
     const char *after = admin->line->after == NULL ? "" : admin->line->after;
     kedge_status status =
-        kedge_admin_read_number("--limit", admin->line->limit, LIST_MAX, &limit, error);
+        kedge_admin_read_number("--limit", admin->line->limit, 1, LIST_MAX, &limit, error);
     if (status != KEDGE_OK) return status;
     if (limit == 0) limit = LIST_MAX;
     page shown = {kedge_json_write(text), kedge_buffer_make(admin->allocator)};

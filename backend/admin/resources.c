@@ -1,29 +1,17 @@
 /* Commands that write a version of a resource. */
 #include "backend/admin/verbs.h"
 #include "common/error.h"
-#include "common/json.h"
 #include "wire/resource.h"
 
 #define FILE_BYTES_MAX ((size_t)4 * KEDGE_LIMIT_RESOURCE_BYTES) /* with its white space */
-
-/* ---- what the command line says ---- */
-
-/* The version of an option; 0 when it is not given. */
-static kedge_status read_version(const char *option, const char *text, int64_t *version,
-                                 kedge_error *error)
-{
-    *version = 0;
-    if (text == NULL) return KEDGE_OK;
-    if (kedge_json_to_integer(kedge_bytes_of(text), version) && *version > 0) return KEDGE_OK;
-    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s must be a number from 1 on",
-                      option);
-}
+#define VERSION_MAX    KEDGE_VERSION_NUMBER_MAX                 /* of a resource, as of a project */
 
 static kedge_status read_edit(const kedge_admin *admin, kedge_wire_resource_edit *edit,
                               kedge_error *error)
 {
     kedge_random_hex(admin->environment, (KEDGE_WIRE_RESOURCE_UID_SIZE - 1) / 2, edit->uid);
-    return read_version("--expected", admin->line->expected, &edit->expected, error);
+    return kedge_admin_read_number("--expected", admin->line->expected, 1, VERSION_MAX,
+                                   &edit->expected, error);
 }
 
 /* ---- commands ---- */
@@ -55,7 +43,9 @@ int kedge_admin_rollback_resource(const kedge_admin *admin)
     kedge_error error = {0};
     kedge_wire_resource_rollback rollback;
     kedge_status status = read_edit(admin, &rollback.edit, &error);
-    if (status == KEDGE_OK) status = read_version("--to", admin->line->to, &rollback.to, &error);
+    if (status == KEDGE_OK)
+        status =
+            kedge_admin_read_number("--to", admin->line->to, 1, VERSION_MAX, &rollback.to, &error);
     if (status == KEDGE_OK && rollback.to == 0) {
         status = kedge_fail(&error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs --to V",
                             admin->command->name);

@@ -1,4 +1,4 @@
-/* Commands that look after what a project keeps: most are jobs that print lines. */
+/* The commands that maintain the data of a project. Most of them run a job that prints lines. */
 #include "backend/admin/verbs.h"
 #include "backend/jobs/checkpoint.h"
 #include "backend/jobs/gc.h"
@@ -17,8 +17,9 @@
 #define DAYS_MAX 100000
 #define HOUR_MS  INT64_C(3600000)
 
-#define CLOCK_AHEAD_MS_MAX HOUR_MS                      /* of retention by days */
-#define CLOCK_WRONG_MS_MAX (KEDGE_GARBAGE_CLAIM_MS / 2) /* of garbage collection */
+/* By how much this clock may be wrong on AWS when something is removed. */
+#define CLOCK_AHEAD_MS_MAX HOUR_MS                      /* retention by days */
+#define CLOCK_WRONG_MS_MAX (KEDGE_GARBAGE_CLAIM_MS / 2) /* garbage collection */
 
 static kedge_status print_line(void *context, kedge_bytes line, kedge_error *error)
 {
@@ -32,7 +33,7 @@ static kedge_status print_line(void *context, kedge_bytes line, kedge_error *err
 static const kedge_lines printed = {print_line, NULL};
 
 /* The exit code of a job that has ended. */
-static int end(kedge_status status, const kedge_error *error)
+static int finish(kedge_status status, const kedge_error *error)
 {
     if (status != KEDGE_OK) return kedge_admin_complain(error);
     if (fflush(stdout) == 0) return 0;
@@ -45,7 +46,7 @@ int kedge_admin_checkpoint(const kedge_admin *admin)
     kedge_error error = {0};
     kedge_project project = kedge_admin_project(admin);
     kedge_status status = kedge_checkpoint_project(&project, &printed, &error);
-    return end(status, &error);
+    return finish(status, &error);
 }
 
 int kedge_admin_index(const kedge_admin *admin)
@@ -80,20 +81,22 @@ int kedge_admin_verify(const kedge_admin *admin)
     kedge_status status = admin->line->repair
                               ? kedge_repair_project(&project, &printed, &summary, &error)
                               : kedge_verify_project(&project, &printed, &summary, &error);
-    int code = end(status, &error);
+    int code = finish(status, &error);
     return code == 0 && summary.findings > summary.repaired ? KEDGE_ADMIN_FINDINGS : code;
 }
 
-kedge_status kedge_admin_read_number(const char *option, const char *text, int64_t most,
-                                     int64_t *number, kedge_error *error)
+kedge_status kedge_admin_read_number(const char *what, const char *text, int64_t least,
+                                     int64_t most, int64_t *number, kedge_error *error)
 {
     *number = 0;
     if (text == NULL) return KEDGE_OK;
-    if (kedge_json_to_integer(kedge_bytes_of(text), number) && *number >= 1 && *number <= most) {
+    if (kedge_json_to_integer(kedge_bytes_of(text), number) && *number >= least &&
+        *number <= most) {
         return KEDGE_OK;
     }
-    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s must be a number from 1 to %lld",
-                      option, (long long)most);
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                      "%s must be a number from %lld to %lld", what, (long long)least,
+                      (long long)most);
 }
 
 /* ---- clocks ---- */
@@ -107,7 +110,7 @@ static kedge_status fail_clock(int64_t ahead_ms, const char *what, kedge_error *
         llabs((long long)ahead_ms) / 1000, ahead_ms < 0 ? "behind" : "ahead of", what);
 }
 
-/* By a clock that is ahead, versions are older than they are. */
+/* To a clock that is ahead, versions seem older than they are, so that too many would go. */
 static kedge_status check_clock_of_days(const kedge_admin *admin, kedge_error *error)
 {
     int64_t ahead_ms = -kedge_stores_skew_ms(admin->stores);
@@ -126,49 +129,55 @@ static kedge_status check_clock_of_marks(const kedge_admin *admin, kedge_error *
 
 /* ---- retention ---- */
 
+static kedge_status read_rule(const kedge_admin_line *line, kedge_retention_rule *rule,
+                              kedge_error *error)
+{
+    int64_t days = 0;
+    kedge_status status = kedge_admin_read_number("--keep-versions", line->keep_versions, 1,
+                                                  KEDGE_LIMIT_MUTATION_ID, &rule->versions, error);
+    if (status == KEDGE_OK)
+        status = kedge_admin_read_number("--keep-days", line->keep_days, 1, DAYS_MAX, &days, error);
+    if (status != KEDGE_OK) return status;
+    rule->age_ms = days * DAY_MS;
+    if (rule->versions > 0 || days > 0) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
+                      "retention needs --keep-versions N or --keep-days D; without a rule all "
+                      "versions are kept");
+}
+
 int kedge_admin_retention(const kedge_admin *admin)
 {
-    const kedge_admin_line *line = admin->line;
+    bool remove = admin->line->remove;
     kedge_error error = {0};
     kedge_retention_result result;
     kedge_retention_rule rule;
-    int64_t days = 0;
     kedge_project project = kedge_admin_project(admin);
-    kedge_status status = kedge_admin_read_number("--keep-versions", line->keep_versions,
-                                                  KEDGE_LIMIT_MUTATION_ID, &rule.versions, &error);
-    if (status == KEDGE_OK) {
-        status = kedge_admin_read_number("--keep-days", line->keep_days, DAYS_MAX, &days, &error);
-    }
-    if (status == KEDGE_OK && rule.versions == 0 && days == 0) {
-        status = kedge_fail(&error, KEDGE_INVALID_ARGUMENT, "usage",
-                            "retention needs --keep-versions N or --keep-days D; without a rule "
-                            "all versions are kept");
-    }
-    rule.age_ms = days * DAY_MS;
-    if (status == KEDGE_OK && days > 0 && line->remove) status = check_clock_of_days(admin, &error);
-    if (status == KEDGE_OK) {
-        status = kedge_retention_run(&project, &rule, line->remove, &printed, &result, &error);
-    }
-    return end(status, &error);
+    kedge_status status = read_rule(admin->line, &rule, &error);
+    if (status == KEDGE_OK && rule.age_ms > 0 && remove)
+        status = check_clock_of_days(admin, &error);
+    if (status == KEDGE_OK)
+        status = kedge_retention_run(&project, &rule, remove, &printed, &result, &error);
+    return finish(status, &error);
 }
 
 /* ---- garbage ---- */
 
-static kedge_status keep(void *kept, kedge_bytes key, kedge_error *error)
+static kedge_status add_key(void *kept, kedge_bytes key, kedge_error *error)
 {
     return kedge_key_set_add(kept, key, NULL, error);
 }
 
-/* Dead letters may wait for longer than any other message: their pushes are kept. Where it is not
- * known which they are, all pushes are. */
+/* A dead letter may wait longer than any other message, so its push is kept. When not all dead
+ * letters are known, every push is kept. */
 static kedge_status keep_dead_letters(const kedge_admin *admin, kedge_key_set *kept,
                                       kedge_gc_options *options, kedge_error *error)
 {
-    bool whole = false;
+    bool all_known = false;
     kedge_queue queue = kedge_stores_queue(admin->stores);
     kedge_project project = kedge_admin_project(admin);
-    kedge_status status = kedge_dead_letter_claims(&queue, &project.ref, keep, kept, &whole, error);
-    if (!whole) options->pushes_ms = INT64_MAX;
+    kedge_status status =
+        kedge_dead_letter_claims(&queue, &project.ref, add_key, kept, &all_known, error);
+    if (!all_known) options->pushes_ms = INT64_MAX;
     return status;
 }
 
@@ -180,7 +189,7 @@ int kedge_admin_gc(const kedge_admin *admin)
     kedge_gc_options options = {.remove = admin->line->remove, .kept = &kept};
     int64_t hours = 0;
     kedge_project project = kedge_admin_project(admin);
-    kedge_status status = kedge_admin_read_number("--grace-hours", admin->line->grace_hours,
+    kedge_status status = kedge_admin_read_number("--grace-hours", admin->line->grace_hours, 1,
                                                   24 * DAYS_MAX, &hours, &error);
     options.grace_ms = hours * HOUR_MS;
     if (status == KEDGE_OK && options.remove) status = check_clock_of_marks(admin, &error);
@@ -189,5 +198,5 @@ int kedge_admin_gc(const kedge_admin *admin)
         status = kedge_gc_run(&project, &options, &printed, &result, &error);
     }
     kedge_key_set_free(&kept);
-    return end(status, &error);
+    return finish(status, &error);
 }

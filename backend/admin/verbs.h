@@ -1,5 +1,5 @@
-/* What the commands of kedge-admin do. Each prints to the standard output, complains to the
- * standard error and gives the exit code. */
+/* The commands of kedge-admin. Each prints its response to the standard output and its errors to
+ * the standard error, and returns the exit code. */
 #ifndef KEDGE_BACKEND_ADMIN_VERBS_H
 #define KEDGE_BACKEND_ADMIN_VERBS_H
 
@@ -10,7 +10,7 @@
 
 #define KEDGE_ADMIN_NO_RESPONSE 1
 #define KEDGE_ADMIN_USAGE       2
-#define KEDGE_ADMIN_FINDINGS    3 /* verify has found something, and not repaired it */
+#define KEDGE_ADMIN_FINDINGS    3 /* verify has left findings unrepaired */
 
 struct kedge_admin {
     kedge_backend *backend;
@@ -21,36 +21,38 @@ struct kedge_admin {
     const kedge_admin_line *line;
 };
 
+/* Prints the error to the standard error, and returns its exit code. */
 int kedge_admin_complain(const kedge_error *error);
-/* The backend's option `failed`: what failed behind the command's work goes to stderr. */
+/* The backend's option `failed`: prints failures of background work to the standard error. */
 void kedge_admin_warn(void *context, const kedge_background_failure *failure);
-/* The buffer and the end of a line. */
+/* Prints the buffer and a newline. Returns the exit code. */
 int kedge_admin_print(const kedge_buffer *buffer);
 
-/* Runs the command. With --audit a line before and one behind it tell of a command that changes
- * something; without the first one it is not run. */
+/* Runs the command. With --audit, a command that changes something is noted in the audit log before
+ * it runs and again when it has ended. It is not run when the first line cannot be written. */
 int kedge_admin_run_audited(const kedge_environment *environment,
                             const kedge_admin_command *command, const kedge_admin_line *line,
                             int (*run)(const kedge_admin_command *command,
                                        const kedge_admin_line *line));
 
-/* The project of --org and --project. */
+/* The project that --org and --project name. */
 kedge_project kedge_admin_project(const kedge_admin *admin);
 
-/* One request as an administrator. `response->body` comes in made and empty. True: it was answered;
- * otherwise the problem has been printed. */
+/* Sends one request as an administrator. The caller initializes `response->body` as an empty
+ * buffer. Returns false when the request was refused, after it has printed the problem. */
 bool kedge_admin_request(const kedge_admin *admin, const char *method, const char *path,
                          kedge_bytes query, kedge_bytes body, kedge_api_response *response);
 
-/* The request of the command's path with a body; prints the response. */
+/* Sends `body` to the command's path, and prints the response. */
 int kedge_admin_send(const kedge_admin *admin, const char *method, const kedge_buffer *body);
-/* A file of one JSON value; "-" is the standard input. */
+/* Reads a file that holds one JSON value; "-" is the standard input. */
 kedge_status kedge_admin_read_value(const char *path, size_t bytes_max, kedge_buffer *text,
                                     kedge_error *error);
 
-/* The value of an option: a number from 1 to `most`; 0 when `text` is NULL. */
-kedge_status kedge_admin_read_number(const char *option, const char *text, int64_t most,
-                                     int64_t *number, kedge_error *error);
+/* Reads a number from `least` to `most`; 0 when `text` is NULL. `what` names the option or argument
+ * in the error. */
+kedge_status kedge_admin_read_number(const char *what, const char *text, int64_t least,
+                                     int64_t most, int64_t *number, kedge_error *error);
 
 /* ---- commands ---- */
 
@@ -76,7 +78,7 @@ int kedge_admin_delete_project(const kedge_admin *admin);
 int kedge_admin_organizations_all(const kedge_admin *admin);
 int kedge_admin_usage(const kedge_admin *admin);
 int kedge_admin_recount_usage(const kedge_admin *admin);
-/* make-keys, token, backup and restore get neither a backend nor stores. */
+/* make-keys, token, backup and restore run without a backend and without stores. */
 int kedge_admin_make_keys(const kedge_admin *admin);
 int kedge_admin_token(const kedge_admin *admin);
 int kedge_admin_backup(const kedge_admin *admin);

@@ -105,7 +105,7 @@ static void test_a_version_is_forked_into_a_new_project(void **state)
     check_number(folder, "forked.version", 3);
     assert_int_equal(run(folder, PROJECT "fork|copy"), 1);
     assert_non_null(strstr(folder->complaint, "project-exists"));
-    assert_int_equal(run(folder, PROJECT "fork|other|--version|x"), 1);
+    assert_int_equal(run(folder, PROJECT "fork|other|--version|x"), 2);
     assert_int_equal(run(folder, PROJECT "fork|other|--version|9"), 1);
     assert_non_null(strstr(folder->complaint, "version-not-found"));
 }
@@ -366,7 +366,7 @@ static void test_a_wrong_line_ends_with_two_and_names_what_is_wrong(void **state
         {"resources|plan", "--org ORG"},
         {"--org|acme|put-resource|plan|p", "needs FILE"},
         {"--org|acme|rollback-resource|plan|p", "needs --to V"},
-        {"--org|acme|rollback-resource|plan|p|--to|0", "--to must be a number from 1 on"},
+        {"--org|acme|rollback-resource|plan|p|--to|0", "--to must be a number from 1 to"},
         {"--org|acme|put-resource|plan|p|f|--expected|x", "--expected must be a number"},
         {PROJECT "versions|--frob", "no option --frob"},
         {PROJECT "versions|--limit", "--limit needs a value"},
