@@ -1,10 +1,11 @@
 /* SHA-256 and HMAC over libcrypto, hexadecimal, and the wiping of secrets.
  *
- * The three-call interface is deprecated in OpenSSL 3 in favour of EVP, which allocates at each
- * call and can fail; a hash that can fail would make every caller's signature worse. These never
- * do. */
+ * OpenSSL 3 deprecates the functions that are used here in favour of EVP. EVP allocates at each
+ * call and can fail. The deprecated functions cannot, so callers need no error path. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "common/hash.h"
+
+#include "common/assert.h"
 
 #include <openssl/crypto.h>
 #include <openssl/md5.h>
@@ -22,6 +23,14 @@ void kedge_sha256_begin(kedge_sha256_stream *stream)
 void kedge_sha256_add(kedge_sha256_stream *stream, kedge_bytes piece)
 {
     if (piece.size > 0) SHA256_Update((SHA256_CTX *)(void *)stream->state, piece.data, piece.size);
+}
+
+void kedge_sha256_add_size(kedge_sha256_stream *stream, size_t size)
+{
+    KEDGE_ASSERT(size <= UINT32_MAX);
+    char bytes[4] = {(char)(size & 0xff), (char)(size >> 8 & 0xff), (char)(size >> 16 & 0xff),
+                     (char)(size >> 24 & 0xff)};
+    kedge_sha256_add(stream, (kedge_bytes){bytes, sizeof bytes});
 }
 
 void kedge_sha256_end(kedge_sha256_stream *stream, uint8_t hash[KEDGE_SHA256_SIZE])

@@ -11,14 +11,16 @@
 #define KEDGE_DIGEST_HEX  33
 
 void kedge_sha256(kedge_bytes bytes, uint8_t hash[KEDGE_SHA256_SIZE]);
-/* The same over several pieces, one behind the other. */
+/* The same over the concatenation of several pieces. */
 void kedge_sha256_of(const kedge_bytes *pieces, size_t count, uint8_t hash[KEDGE_SHA256_SIZE]);
-/* The same over pieces that come one after the other. No call fails. */
+/* The same over pieces that are added one by one. No call fails. */
 typedef struct kedge_sha256_stream {
     uint64_t state[16];
 } kedge_sha256_stream;
 void kedge_sha256_begin(kedge_sha256_stream *stream);
 void kedge_sha256_add(kedge_sha256_stream *stream, kedge_bytes piece);
+/* Adds a size as 4 bytes, little endian. */
+void kedge_sha256_add_size(kedge_sha256_stream *stream, size_t size);
 void kedge_sha256_end(kedge_sha256_stream *stream, uint8_t hash[KEDGE_SHA256_SIZE]);
 void kedge_sha256_hex(kedge_bytes bytes, char hex[KEDGE_SHA256_HEX]);
 /* RFC 2104. `mac` may be where `key` is. */

@@ -1,7 +1,6 @@
-/* The hashes of what an edit has read: see apply.h. */
+/* The hashes of what an edit has read, and the member `made` of its args: see apply.h. */
 #include "mutate/apply.h"
 
-#include "common/assert.h"
 #include "common/json.h"
 #include "common/names.h"
 
@@ -14,10 +13,7 @@ void kedge_apply_hash(kedge_bytes value, char hex[KEDGE_DIGEST_HEX])
 
 static void add_text(kedge_sha256_stream *piece, kedge_bytes text)
 {
-    KEDGE_ASSERT(text.size <= UINT32_MAX);
-    char size[4] = {(char)(text.size & 0xff), (char)(text.size >> 8 & 0xff),
-                    (char)(text.size >> 16 & 0xff), (char)(text.size >> 24 & 0xff)};
-    kedge_sha256_add(piece, (kedge_bytes){size, sizeof size});
+    kedge_sha256_add_size(piece, text.size);
     kedge_sha256_add(piece, text);
 }
 
@@ -39,7 +35,7 @@ void kedge_apply_hash_end(kedge_sha256_stream *piece, char hex[KEDGE_DIGEST_HEX]
     kedge_hex_encode(hash, KEDGE_DIGEST_SIZE, hex);
 }
 
-/* An integer from 1 on that may be left out. */
+/* Reads an optional integer from 1 on; `absent` is its value when it is left out. */
 static bool read_number(kedge_bytes object, const char *name, int64_t absent, int64_t *out)
 {
     kedge_bytes value;
