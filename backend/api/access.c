@@ -1,9 +1,9 @@
-/* Who may see what: by the identity, then by the access list of the project. The response for a
- * thing that an identity may not see is exactly that for one that does not exist.
+/* Decides who may see what: first by the identity, then by the access list of the project. When an
+ * identity may not see something, the response is the same as when it does not exist.
  *
  * An access list admits only the users that it names, each with its role. A project without a list
  * admits everybody whose token covers it. An admin is always admitted, with the role of the token,
- * so that nobody is locked out for good. */
+ * so that a wrong list can be corrected. */
 #include "backend/api/call.h"
 
 #include "backend/versioned/model/layout.h"
@@ -11,13 +11,16 @@
 
 /* ---- by the identity ---- */
 
+static bool is_of(const kedge_identity *identity, kedge_bytes organization)
+{
+    return kedge_bytes_equal_text(KEDGE_BYTES("*"), identity->organization) ||
+           kedge_bytes_equal_text(organization, identity->organization);
+}
+
 bool kedge_api_may_see(const kedge_identity *identity, kedge_bytes organization,
                        kedge_bytes project)
 {
-    if (!kedge_bytes_equal_text(KEDGE_BYTES("*"), identity->organization) &&
-        !kedge_bytes_equal_text(organization, identity->organization)) {
-        return false;
-    }
+    if (!is_of(identity, organization)) return false;
     if (identity->projects == NULL) return true;
     for (size_t at = 0; at < identity->project_count; at++) {
         if (kedge_bytes_equal_text(project, identity->projects[at])) return true;
@@ -34,12 +37,8 @@ bool kedge_api_is_admin(kedge_api_call *call)
 
 bool kedge_api_is_of_organization(kedge_api_call *call)
 {
-    const kedge_identity *identity = call->request->identity;
     kedge_bytes organization = call->project.ref.organization;
-    if (kedge_bytes_equal_text(KEDGE_BYTES("*"), identity->organization) ||
-        kedge_bytes_equal_text(organization, identity->organization)) {
-        return true;
-    }
+    if (is_of(call->request->identity, organization)) return true;
     kedge_api_refuse(call, 404, "organization-not-found", "there is no organization %.*s",
                      (int)organization.size, organization.data);
     return false;
@@ -77,7 +76,7 @@ kedge_status kedge_api_admit(const kedge_project *project, const kedge_identity 
     return named ? KEDGE_OK : fail_not_found(error);
 }
 
-/* From now on the call has the role that the access list gives, if there is one. */
+/* Gives the call the role that the access list says, when there is a list. */
 static void take_role(kedge_api_call *call)
 {
     if (!call->admission.listed) return;
@@ -123,9 +122,9 @@ kedge_status kedge_api_has_access_lists(kedge_api_call *call, bool *any)
                                &call->error);
 }
 
-/* Whether a member whose token names no projects may create this one, or may use the one that is
- * there: KEDGE_FORBIDDEN when that would tell which names are taken by projects that are kept from
- * it. */
+/* Checks whether a member whose token names no projects may create the project, or use it when it
+ * exists. KEDGE_FORBIDDEN: the organization has access lists, and whether the creation succeeds
+ * would tell the member which names hidden projects have. */
 static kedge_status check_free_name(kedge_api_call *call)
 {
     bool lists;
@@ -169,9 +168,7 @@ kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_i
     kedge_project opened = kedge_project_of(backend, &ref);
     const kedge_version *head;
     kedge_api_admission admission;
-    if (kedge_project_ref_check(&ref, NULL) != KEDGE_OK) {
-        return kedge_fail(error, KEDGE_NOT_FOUND, "project-not-found", "there is no such project");
-    }
+    if (kedge_project_ref_check(&ref, NULL) != KEDGE_OK) return fail_not_found(error);
     kedge_status status = kedge_api_admit(&opened, identity, &admission, error);
     if (status != KEDGE_OK) return status;
     status = kedge_api_find_kind(&opened, error);

@@ -1,5 +1,5 @@
-/* Shared by the files of the API and private to this folder: the call that is being handled, the
- * parts of its address, and the writers of wire objects. */
+/* Private to this folder: the call that is being handled, and the functions that its handlers
+ * share. */
 #ifndef KEDGE_BACKEND_API_CALL_H
 #define KEDGE_BACKEND_API_CALL_H
 
@@ -33,7 +33,7 @@
 #define KEDGE_API_PAGE_BYTES_MAX    4194304
 #define KEDGE_API_LIST_MAX          100  /* versions or projects in one response */
 #define KEDGE_API_ITEMS_MAX         1000 /* items of a collection in one response */
-#define KEDGE_API_DAMAGED_MAX       100  /* lost items that a response names, and that end a page */
+#define KEDGE_API_DAMAGED_MAX       100  /* lost items that a response names, or a page has */
 #define KEDGE_API_ARGUMENTS_MAX     5    /* variable segments of a path */
 
 /* What the access list of a project says of a user. */
@@ -50,10 +50,10 @@ typedef struct kedge_api_call {
     const kedge_allocator *allocator;
     kedge_bytes argument[KEDGE_API_ARGUMENTS_MAX]; /* decoded and checked, without ref's */
     size_t argument_count;
-    char path_text[KEDGE_WIRE_PATH_BYTES_MAX]; /* what they point into */
+    char path_text[KEDGE_WIRE_PATH_BYTES_MAX]; /* what `argument` points into */
     size_t path_text_size;
     kedge_error error;
-    /* Of a project with an access list: the request as the list admits it. */
+    /* When the project has an access list: the request with the role that the list gives. */
     kedge_api_admission admission;
     kedge_identity admitted;
     kedge_api_request admitted_request;
@@ -68,8 +68,8 @@ void kedge_api_refuse(kedge_api_call *call, int status, const char *code, const 
 void kedge_api_fail(kedge_api_call *call, kedge_status status);
 /* Finishes a response: 200 unless memory ran out while it was written. */
 void kedge_api_finish(kedge_api_call *call);
-/* KEDGE_UNAVAILABLE with the code no-room when the front end has no room for what the response has
- * by now. */
+/* KEDGE_UNAVAILABLE with the code no-room: the front end has no room for the response as it is
+ * now. */
 kedge_status kedge_api_check_room(kedge_api_call *call);
 /* The same for the response and `size` bytes beside it. */
 kedge_status kedge_api_check_room_beside(kedge_api_call *call, size_t size);
@@ -77,7 +77,8 @@ kedge_status kedge_api_check_room_beside(kedge_api_call *call, size_t size);
 bool kedge_api_too_large(const kedge_api_call *call);
 void kedge_api_refuse_too_large(kedge_api_call *call);
 
-/* `limit`, or what the front end can carry, `most`, when that is less; 0: it can carry all. */
+/* The smaller one of `limit` and `most`, the bytes that the front end can carry. `most` 0: the
+ * front end has no limit. */
 static inline size_t kedge_api_at_most(size_t limit, size_t most)
 {
     return most > 0 && most < limit ? most : limit;
@@ -91,22 +92,22 @@ bool kedge_api_query_integer(kedge_api_call *call, const char *name, int64_t lea
                              int64_t *value);
 bool kedge_api_query_text(kedge_api_call *call, const char *name, kedge_buffer *text,
                           bool *present);
-/* The parameter "after" of a list by name: empty, or a name of `what`. */
+/* Reads the parameter "after" of a list by name: it is empty, or a valid name of a `what`. */
 bool kedge_api_query_after(kedge_api_call *call, const char *what, kedge_buffer *after);
 
 /* ---- who may see what (access.c) ---- */
 
 bool kedge_api_may_see(const kedge_identity *identity, kedge_bytes organization,
                        kedge_bytes project);
-/* Whether the identity may use the project: KEDGE_OK, KEDGE_NOT_FOUND, or a failure of the
+/* Checks whether the identity may use the project: KEDGE_OK, KEDGE_NOT_FOUND, or a failure of the
  * store. */
 kedge_status kedge_api_admit(const kedge_project *project, const kedge_identity *identity,
                              kedge_api_admission *admission, kedge_error *error);
 /* The same for the call; refuses it and returns false when the identity may not. From then on the
  * call's request has the role that the access list gives. */
 bool kedge_api_enter_project(kedge_api_call *call);
-/* The same for the request that creates the project, which need not exist: a member whom an access
- * list keeps out of a project is refused as for a name that is free. */
+/* The same for the request that creates the project, which need not exist. When an access list
+ * keeps a member out of an existing project, the refusal is the one for a free name. */
 bool kedge_api_may_create(kedge_api_call *call);
 /* Whether any project of the organization has an access list. */
 kedge_status kedge_api_has_access_lists(kedge_api_call *call, bool *any);
@@ -123,22 +124,22 @@ kedge_status kedge_api_find_kind(kedge_project *project, kedge_error *error);
 /* The same for the call's project. Refuses the call, and returns false, when there is no such
  * project and its first use does not create it, or when it is a log project and not `logs`. */
 bool kedge_api_choose_kind(kedge_api_call *call, bool logs);
-/* Whether the log that the call names may be written: refuses the call for the log that holds the
- * mutations of a log project, and returns false. */
+/* Returns whether the call may write the log that it names. Refuses the call, and returns false,
+ * for the log that holds the mutations of a log project. */
 bool kedge_api_is_free_log(kedge_api_call *call);
-/* Refuses a client that is not libkedge on a log project: it could not replay. */
+/* Refuses a client that is not libkedge on a log project, since it could not replay the entries. */
 void kedge_api_refuse_foreign(kedge_api_call *call);
 
 /* ---- the project of a call: its versions (open.c) ---- */
 
 /* Responds that there is no such project, also when this identity may not see it. */
 void kedge_api_refuse_project(kedge_api_call *call);
-/* Fails when the organization may have no other project, or store nothing more, unless the project
- * is there. */
+/* Fails when the organization has used up its budget of projects or of stored bytes. KEDGE_OK when
+ * the project exists. */
 kedge_status kedge_api_check_new_project(const kedge_project *project, kedge_error *error);
-/* Creates the project where that is allowed; KEDGE_NOT_FOUND elsewhere. */
+/* Creates the project if its first use may create it (in open mode); otherwise KEDGE_NOT_FOUND. */
 kedge_status kedge_api_create_on_use(const kedge_project *project, kedge_error *error);
-/* The newest version, by a consistent read; creates the project where that is allowed. */
+/* The newest version, by a consistent read. Creates the project if its first use may create it. */
 kedge_status kedge_api_head(const kedge_project *project, const kedge_version **head,
                             kedge_error *error);
 /* The same; refuses the call when it fails, and returns false. */
@@ -147,7 +148,7 @@ bool kedge_api_open_head(kedge_api_call *call, const kedge_version **head);
  * there is no such version. */
 bool kedge_api_open_version(kedge_api_call *call, int64_t number, int status, const char *code,
                             const kedge_version **version);
-/* Whether the project has or had this version: what a client says that it has. */
+/* Sets `known` to whether the project has, or had, the version that a client names. */
 kedge_status kedge_api_knows(kedge_api_call *call, const kedge_version *head, int64_t number,
                              const char *lineage, bool *known);
 /* The parameter "version", a number or "latest"; latest when absent. */
@@ -158,7 +159,7 @@ bool kedge_api_query_version(kedge_api_call *call, int64_t *number);
 /* POST pull of a log project. */
 void kedge_api_pull_log(kedge_api_call *call, const kedge_wire_pull_request *request);
 
-/* ---- what a log project's server knows of outcomes (decided_log.c) ---- */
+/* ---- outcomes that the server of a log project knows (decided_log.c) ---- */
 
 /* Sets a client's outcomes at or below the snapshot to those that the snapshot's replay gave. */
 kedge_status kedge_api_tell_rejections(kedge_api_call *call, kedge_logged_snapshot *snapshot,
@@ -167,20 +168,22 @@ kedge_status kedge_api_tell_rejections(kedge_api_call *call, kedge_logged_snapsh
 bool kedge_api_is_damaged_snapshot(const kedge_api_call *call, kedge_status status);
 /* The same; counts and logs such a failure. */
 bool kedge_api_report_damaged_snapshot(kedge_api_call *call, kedge_status status);
-/* Two reads of the snapshot have failed with this damage: discards it. Returns KEDGE_CORRUPT with
- * the damage, or why it could not be discarded. */
+/* Discards a snapshot of which two reads have failed with the damage in call->error. Returns
+ * KEDGE_CORRUPT with that damage, or the error of the discard. */
 kedge_status kedge_api_discard_snapshot(kedge_api_call *call,
                                         const kedge_logged_snapshot *snapshot);
-/* On a log project drops the outcomes that neither an append nor the last snapshot has decided. One
- * that is damaged has decided nothing. */
+/* On a log project drops the outcomes that neither an append nor the last snapshot has decided. A
+ * damaged snapshot has decided nothing. */
 kedge_status kedge_api_keep_decided(kedge_api_call *call, kedge_bytes client,
                                     kedge_wire_outcomes *outcomes);
 
-/* Tells of duplicates whether the first one was rejected: by the snapshot of the entry `number`
- * (below 1: there is none), which is opened when it is needed; else by a replay of the entries
- * behind the snapshot up to the entry `passed`, which the client may have passed without a replay
- * of its own. Nothing is told when that cannot be done; but after a snapshot that is damaged
- * KEDGE_CORRUPT, and another one is asked for. */
+/* Finds out whether the mutation that a duplicate repeats was rejected.
+ *
+ * The snapshot of the entry `number` (below 1: there is none) knows it of the entries up to its
+ * own. It is opened when it is first needed. Of the entries after it, up to the entry `passed`, a
+ * replay tells: the client may have passed these without a replay of its own. When neither can
+ * tell, the duplicate stays as it is. A damaged snapshot is KEDGE_CORRUPT, and another one is
+ * requested. */
 typedef struct kedge_api_decided {
     kedge_api_call *call;
     const kedge_version *head;
@@ -215,7 +218,7 @@ void kedge_api_write_mutation(kedge_json_writer *writer, const kedge_version_mut
 kedge_status kedge_api_load_outcomes(kedge_api_call *call, const kedge_version *at,
                                      kedge_bytes client, int64_t from, int64_t to,
                                      kedge_wire_outcomes *outcomes);
-/* `null` for 0. */
+/* Writes the member `name`: `next`, or null when that is 0. */
 void kedge_api_write_next(kedge_json_writer *writer, const char *name, int64_t next);
 
 /* ---- lost items (damage.c) ---- */
@@ -224,7 +227,7 @@ void kedge_api_write_next(kedge_json_writer *writer, const char *name, int64_t n
 typedef struct kedge_api_damage {
     int64_t count;            /* of items, also of those that are not named */
     kedge_buffer keys;        /* of the first ones: a JSON array without its end, or empty */
-    kedge_buffer collections; /* that cannot be read at all, likewise */
+    kedge_buffer collections; /* those that cannot be read at all, in the same form */
     kedge_buffer key;         /* scratch */
     kedge_error cause;        /* of the last one */
 } kedge_api_damage;
@@ -235,14 +238,14 @@ void kedge_api_damage_item(kedge_api_damage *damage, kedge_bytes collection, ked
                            const kedge_error *cause);
 void kedge_api_damage_collection(kedge_api_damage *damage, kedge_bytes collection, int64_t items,
                                  const kedge_error *cause);
-/* A position to which the notes are taken back when a part of the response is discarded. */
+/* A position to which the notes are rolled back when a part of the response is discarded. */
 typedef struct kedge_api_damage_mark {
     int64_t count;
     size_t keys;
     size_t collections;
 } kedge_api_damage_mark;
-kedge_api_damage_mark kedge_api_damage_now(const kedge_api_damage *damage);
-void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark);
+kedge_api_damage_mark kedge_api_damage_position(const kedge_api_damage *damage);
+void kedge_api_damage_roll_back(kedge_api_damage *damage, kedge_api_damage_mark mark);
 /* Reports the noted items to the front end, for its log and metrics, and in `told` to the client.
  * Call it last: nothing may be noted after it. */
 kedge_status kedge_api_damage_tell(kedge_api_response *response, kedge_api_damage *damage,
@@ -256,12 +259,12 @@ typedef struct kedge_api_cursor {
     const kedge_version *version;
     bool at_project;   /* the project record comes next */
     size_t collection; /* index of the one where it stands */
-    bool from_start;
+    bool from_start;   /* the first item of the collection comes next; else the one after `after` */
     kedge_bytes after;
     /* notes collections that cannot be read, which are skipped; NULL: such a collection ends the
      * cursor with its error */
     kedge_api_damage *damage;
-    bool begun; /* items of the collection were given before: that it is lost now ends the cursor */
+    bool begun; /* an earlier part has items of the collection, so it cannot be skipped any more */
 } kedge_api_cursor;
 
 kedge_api_cursor kedge_api_cursor_from_start(kedge_state *state);
@@ -274,8 +277,8 @@ kedge_status kedge_api_cursor_next(kedge_api_cursor *cursor, kedge_bytes *collec
 
 /* ---- responses in parts (rest.c) ---- */
 
-/* A version that the parts of a response are made of. Nothing of it is held in memory, and nothing
- * keeps it from being removed. */
+/* The version that all parts of a response are made from. It is not held in memory, and retention
+ * may remove it. */
 typedef struct kedge_api_pin {
     kedge_backend *backend;
     char *names;
@@ -284,13 +287,15 @@ typedef struct kedge_api_pin {
     char lineage[KEDGE_LINEAGE_HEX];
 } kedge_api_pin;
 
-/* To be freed, also after a failure. */
+/* The caller frees the pin, also after a failure. */
 kedge_status kedge_api_pin_make(const kedge_api_call *call, const kedge_version *version,
                                 kedge_api_pin *pin, kedge_error *error);
 void kedge_api_pin_free(kedge_api_pin *pin);
-/* Its state, from memory or loaded. KEDGE_UNAVAILABLE "version-gone": it was removed. */
+/* Opens the state of the version, from memory or from the store. KEDGE_UNAVAILABLE "version-gone":
+ * the version was removed. */
 kedge_status kedge_api_pin_open(const kedge_api_pin *pin, kedge_state **state, kedge_error *error);
-/* Whether it is still kept: before something that is missing is taken for lost. */
+/* Checks that the version is still kept. Call it before you report
+ * missing data as lost. */
 kedge_status kedge_api_pin_check(const kedge_api_pin *pin, kedge_error *error);
 
 /* ---- the patch of a pull (patch.c) ---- */
@@ -307,14 +312,14 @@ typedef struct kedge_api_patch {
     kedge_bytes id;
 } kedge_api_patch;
 
-/* Each walk ends behind the operation with which the buffer has more than `limit` bytes: KEDGE_OK.
- * KEDGE_DONE: none are left. Nothing is written of an item whose body is lost. */
+/* These two append operations. KEDGE_OK: the last operation has brought the buffer above `limit`
+ * bytes. KEDGE_DONE: no operation is left. An item whose body is lost is left out. */
 kedge_status kedge_api_patch_items(kedge_api_patch *patch, kedge_api_cursor *cursor, size_t limit);
-/* The changes from operation `*at` on, 0 at first. */
+/* `*at` is the operation to begin with, 0 at first, and then the next one. */
 kedge_status kedge_api_patch_changes(kedge_api_patch *patch, const kedge_changes *changes,
                                      size_t *at, size_t limit);
-/* After a walk that was not done: leaves the rest of a Replicache client's patch, and the end of
- * the response, to the next parts. KEDGE_LIMIT_EXCEEDED: the response would be too large. */
+/* After KEDGE_OK of the two above, for a Replicache client: leaves the rest of the patch and the
+ * end of the response to the next parts. KEDGE_LIMIT_EXCEEDED: the response would be too large. */
 kedge_status kedge_api_patch_leave_items(kedge_api_call *call, kedge_api_patch *patch,
                                          const kedge_api_cursor *cursor);
 kedge_status kedge_api_patch_leave_changes(kedge_api_call *call, kedge_api_patch *patch,
@@ -362,13 +367,13 @@ void kedge_api_upload_close(kedge_api_call *call, kedge_api_upload *upload);
 
 /* ---- resources (resources.c) ---- */
 
-/* Each responds to one request about the resource; who may ask was checked. */
+/* Each responds to one request about the resource. The caller has checked who may send it. */
 void kedge_api_resource_respond(kedge_api_call *call, const kedge_resource_ref *ref);
 void kedge_api_resource_write(kedge_api_call *call, const kedge_resource_ref *ref);
 
 /* ---- event logs (logs.c) ---- */
 
-/* The log that the path names first; it borrows from the call. */
+/* The log that the path names. It borrows from the call. */
 kedge_log kedge_api_log_of(const kedge_api_call *call);
 /* Responds with the problem of a failed call of backend/log. */
 void kedge_api_log_fail(kedge_api_call *call, kedge_status status);

@@ -17,12 +17,12 @@ void kedge_api_damage_free(kedge_api_damage *damage)
     kedge_buffer_free(&damage->key);
 }
 
-kedge_api_damage_mark kedge_api_damage_now(const kedge_api_damage *damage)
+kedge_api_damage_mark kedge_api_damage_position(const kedge_api_damage *damage)
 {
     return (kedge_api_damage_mark){damage->count, damage->keys.size, damage->collections.size};
 }
 
-void kedge_api_damage_back(kedge_api_damage *damage, kedge_api_damage_mark mark)
+void kedge_api_damage_roll_back(kedge_api_damage *damage, kedge_api_damage_mark mark)
 {
     damage->count = mark.count;
     kedge_buffer_truncate(&damage->keys, mark.keys);

@@ -1,14 +1,15 @@
-/* POST pull: one pinned version, told as a difference from the version that the client has.
+/* POST pull: one pinned version, as a difference from the version that the client has.
  *
- * The cookie names that version by number and lineage. A pair that the versions do not know is
- * lost. From nothing (null or lost) the response starts with `clear` and holds every item; a native
- * client gets the name of a snapshot instead when that would be long.
+ * The cookie names the client's version by number and lineage. It is lost when the project has no
+ * such version. The response to a null or a lost cookie has everything: it starts with `clear` and
+ * holds every item. When that is long, a native client gets the name of a snapshot instead.
  *
- * A Replicache client takes no cookie whose `order` is not above its own, and no lmid below the one
- * that it has. So the response to a lost cookie continues from that cookie's order; from then on
- * order - version is a constant. A group that has clients here may have seen higher lmids than
- * ours: it is told "client state not found". Replicache then makes a new group, which has no
- * clients here and sends the same lost cookie, and is answered in the first way. */
+ * A Replicache client ignores a cookie whose `order` is not above its own, and an lmid below the
+ * one that it has. So the response to a lost cookie continues from the order of that cookie; from
+ * then on order - version is a constant. When the group of the client has clients here, it may have
+ * seen higher lmids than ours, and the response is "client state not found". Replicache then makes
+ * a new group, which sends the same lost cookie. That group has no clients here, so its response
+ * continues as above. */
 #include "wire/pull.h"
 #include "backend/api/call.h"
 #include "wire/replicache.h"
@@ -20,10 +21,11 @@ typedef struct pull_response {
     kedge_api_call *call;
     const kedge_wire_pull_request *request;
     const kedge_version *head;
-    int64_t from; /* 0: from nothing */
-    bool lost;
-    bool anew;
-    bool snapshot;
+    int64_t from; /* the version that the patch starts from; 0 when it has everything */
+    bool lost;    /* the project does not know the cookie */
+    bool everything;
+    bool state_not_found; /* a Replicache client must begin again in a new group */
+    bool snapshot;        /* the patch is empty, and the snapshot of the head takes its place */
     kedge_api_patch patch;
 } pull_response;
 
@@ -49,7 +51,8 @@ static bool is_first(const kedge_wire_pull_request *request)
 
 /* ---- the cookie ---- */
 
-/* Lost: the cookie, or a newer version that a native client knows of without having its state. */
+/* Sets `lost`. The cookie is lost, too, when the project does not have the newer version that a
+ * native client knows of, without its state (`seen`). */
 static kedge_status find_lost(pull_response *response)
 {
     const kedge_wire_pull_request *request = response->request;
@@ -79,7 +82,8 @@ static int64_t order_of_response(const pull_response *response)
 
 /* ---- the patch ---- */
 
-/* KEDGE_LIMIT_EXCEEDED: longer than a response may be, or, when it is native, than a pull has. */
+/* KEDGE_LIMIT_EXCEEDED: the patch of a native client is longer than a pull holds; the response to
+ * another client is longer than a response may be. */
 static kedge_status write_everything(pull_response *response)
 {
     kedge_api_patch *patch = &response->patch;
@@ -97,7 +101,7 @@ static kedge_status write_everything(pull_response *response)
     return kedge_api_patch_leave_items(response->call, patch, &cursor);
 }
 
-/* KEDGE_NOT_FOUND: the versions in between are gone, KEDGE_CORRUPT: one of them is damaged,
+/* KEDGE_NOT_FOUND: the versions in between are gone. KEDGE_CORRUPT: one of them is damaged.
  * KEDGE_LIMIT_EXCEEDED as above. */
 static kedge_status write_delta(pull_response *response, size_t most)
 {
@@ -122,7 +126,7 @@ static void restart_patch(pull_response *response, size_t start)
 {
     kedge_buffer_truncate(response->patch.writer.buffer, start);
     response->patch.writer.comma = false;
-    kedge_api_damage_back(&response->patch.damage, (kedge_api_damage_mark){.count = 0});
+    kedge_api_damage_roll_back(&response->patch.damage, (kedge_api_damage_mark){.count = 0});
 }
 
 static size_t native_delta_bytes_max(const kedge_backend_options *options)
@@ -133,32 +137,27 @@ static size_t native_delta_bytes_max(const kedge_backend_options *options)
     return kedge_api_at_most(KEDGE_API_DELTA_BYTES_MAX, most);
 }
 
+/* The difference when there is one, otherwise everything, or else the name of a snapshot. */
 static kedge_status fill_patch(pull_response *response)
 {
     const kedge_backend_options *options = &response->call->project.backend->options;
     bool native = response->request->native;
     size_t start = response->patch.writer.buffer->size;
-    if (response->from == response->head->number && !response->lost &&
-        !is_first(response->request)) {
-        return KEDGE_OK;
-    }
-    kedge_status status = KEDGE_NOT_FOUND;
-    if (!response->lost && !is_first(response->request)) {
-        status = write_delta(response,
-                             native ? native_delta_bytes_max(options) : KEDGE_API_DELTA_BYTES_MAX);
-    }
-    bool gone = status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT;
-    if (gone || (native && status == KEDGE_LIMIT_EXCEEDED)) {
+    if (!response->everything) {
+        if (response->from == response->head->number) return KEDGE_OK;
+        kedge_status status = write_delta(response, native ? native_delta_bytes_max(options)
+                                                           : KEDGE_API_DELTA_BYTES_MAX);
+        bool impossible = status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT ||
+                          (native && status == KEDGE_LIMIT_EXCEEDED);
+        if (!impossible) return status;
         restart_patch(response, start);
         response->from = 0;
-        status = write_everything(response);
     }
-    if (native && status == KEDGE_LIMIT_EXCEEDED) {
-        restart_patch(response, start);
-        response->snapshot = true;
-        status = KEDGE_OK;
-    }
-    return status;
+    kedge_status status = write_everything(response);
+    if (!native || status != KEDGE_LIMIT_EXCEEDED) return status;
+    restart_patch(response, start);
+    response->snapshot = true;
+    return KEDGE_OK;
 }
 
 /* ---- clients ---- */
@@ -186,42 +185,43 @@ static kedge_status write_client(void *context, kedge_bytes client, int64_t lmid
     return KEDGE_OK;
 }
 
-static kedge_status see_client(void *context, kedge_bytes client, int64_t lmid, kedge_error *error)
+static kedge_status note_client(void *context, kedge_bytes client, int64_t lmid, kedge_error *error)
 {
     pull_response *response = context;
     bool own = false;
     (void)lmid;
     kedge_status status = is_of_caller(response, client, &own, error);
-    if (status == KEDGE_OK && own) response->anew = true;
+    if (status == KEDGE_OK && own) response->state_not_found = true;
     return status;
 }
 
-/* Whether a Replicache client has to start anew. */
-static kedge_status check_anew(pull_response *response)
+/* Sets `state_not_found`. */
+static kedge_status check_group(pull_response *response)
 {
     const kedge_wire_pull_request *request = response->request;
     kedge_api_call *call = response->call;
     if (!response->lost || request->native) return KEDGE_OK;
-    response->anew = !request->cookie.ordered;
+    response->state_not_found = !request->cookie.ordered;
     return kedge_group_clients(&call->project, response->head, kedge_bytes_of(request->group_id), 0,
-                               see_client, response, &call->error);
+                               note_client, response, &call->error);
 }
 
-/* The clients that have changed since the cookie's version, also when the patch starts anew. */
+/* The clients that have changed since the cookie's version, also when the patch has everything
+ * because the difference cannot be made. */
 static kedge_status write_clients(pull_response *response)
 {
     kedge_api_call *call = response->call;
     kedge_status status = KEDGE_OK;
-    bool everything = response->lost || is_first(response->request);
-    if (everything || response->from < response->head->number) {
+    if (response->everything || response->from < response->head->number) {
         status = kedge_group_clients(
             &call->project, response->head, kedge_bytes_of(response->request->group_id),
-            everything ? 0 : response->from, write_client, response, &call->error);
+            response->everything ? 0 : response->from, write_client, response, &call->error);
     }
     return status;
 }
 
-/* The native client's own state; one of another group or user is not known. */
+/* What the server knows of the native client that pulls. A client of another group or user counts
+ * as unknown. */
 static kedge_status load_own(pull_response *response, kedge_client_state *own)
 {
     kedge_api_call *call = response->call;
@@ -300,10 +300,10 @@ static void respond_pull(pull_response *response)
 {
     kedge_api_call *call = response->call;
     kedge_status status = find_lost(response);
-    response->from =
-        is_first(response->request) || response->lost ? 0 : response->request->cookie.version;
-    if (status == KEDGE_OK) status = check_anew(response);
-    if (status == KEDGE_OK && response->anew) {
+    response->everything = is_first(response->request) || response->lost;
+    response->from = response->everything ? 0 : response->request->cookie.version;
+    if (status == KEDGE_OK) status = check_group(response);
+    if (status == KEDGE_OK && response->state_not_found) {
         kedge_wire_client_state_not_found_write(&call->response->body);
         return;
     }

@@ -57,7 +57,7 @@ static kedge_status write_item(page_writing *page, kedge_buffer *key, kedge_erro
     kedge_entry entry;
     size_t before = writer->buffer->size;
     bool comma = writer->comma;
-    kedge_api_damage_mark mark = kedge_api_damage_now(page->damage);
+    kedge_api_damage_mark mark = kedge_api_damage_position(page->damage);
     kedge_status status = kedge_api_cursor_next(page->cursor, &collection, &entry, error);
     if (status != KEDGE_OK) return status;
     kedge_wire_item_begin(writer, collection, entry.id, key);
@@ -72,7 +72,7 @@ static kedge_status write_item(page_writing *page, kedge_buffer *key, kedge_erro
     }
     if (lost) kedge_api_damage_item(page->damage, collection, entry.id, error);
     if (over && !lost) {
-        kedge_api_damage_back(page->damage, mark);
+        kedge_api_damage_roll_back(page->damage, mark);
         page->full = true;
         return KEDGE_OK;
     }

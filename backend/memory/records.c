@@ -1,6 +1,6 @@
-/* The records port in memory: entries in order of their keys, and the ones with an inverted value
- * once more in the order of the inverted index. Attributes are kept in the compact form that the
- * SQLite port stores, so that the simulator exercises it. */
+/* The records port in memory: a list of entries in the order of their keys, and a second list, in
+ * the order of the inverted index, of those that have an inverted value. Attributes are kept in the
+ * compact form that the SQLite port stores, so that the simulator tests that form. */
 #include "backend/memory/changes.h"
 #include "backend/memory/memory_ports.h"
 #include "backend/ports/records_support.h"
@@ -12,13 +12,12 @@ typedef struct entry {
     kedge_record_key key;
     kedge_bytes inverted; /* empty: not in the index */
     kedge_bytes attributes;
-} entry; /* and the bytes */
+} entry; /* the bytes follow the struct */
 
-/* The second list repeats entries that the first one owns. */
 typedef struct memory_records {
     const kedge_allocator *allocator;
     kedge_memory_list records;
-    kedge_memory_list inverted;
+    kedge_memory_list inverted;    /* borrows its entries from `records` */
     kedge_memory_changes *changes; /* NULL: nobody asked for a stream */
     pthread_mutex_t mutex;
 } memory_records;
@@ -175,7 +174,7 @@ static void drop_from_index(memory_records *self, const entry *record)
     kedge_memory_list_take(&self->inverted, place);
 }
 
-/* Cannot fail: `fresh` is made, and there is room. */
+/* Cannot fail: `fresh` is made, and both lists have room. */
 static void apply(memory_records *self, const kedge_record_write *write, entry *fresh)
 {
     size_t place;
@@ -205,7 +204,22 @@ static kedge_status check_conditions(const memory_records *self, const kedge_rec
     return status;
 }
 
-/* What a write is to change: NULL when it changes nothing, or `*failed`: no memory. */
+/* A removal has a record without attributes. NULL: no memory. */
+static kedge_memory_change *make_removal(const memory_records *self, const kedge_record_key *key)
+{
+    const kedge_record without = {.key = *key};
+    kedge_memory_change *change = NULL;
+    kedge_buffer attributes = kedge_buffer_make(self->allocator);
+    kedge_record_encode(&without, &attributes);
+    if (kedge_buffer_status(&attributes, NULL) == KEDGE_OK)
+        change = kedge_memory_change_make(self->changes, KEDGE_STREAM_REMOVE, key,
+                                          kedge_buffer_bytes(&attributes));
+    kedge_buffer_free(&attributes);
+    return change;
+}
+
+/* The change that readers of the stream get. NULL: the write changes nothing, or, when `*failed`,
+ * there is no memory. */
 static kedge_memory_change *make_change(const memory_records *self, const kedge_record_write *write,
                                         const entry *fresh, bool *failed)
 {
@@ -215,19 +229,14 @@ static kedge_memory_change *make_change(const memory_records *self, const kedge_
     bool put = write->kind == KEDGE_WRITE_PUT;
     if (self->changes == NULL || write->kind == KEDGE_WRITE_CHECK || (!put && !exists)) return NULL;
     kedge_stream_change_kind kind = exists ? KEDGE_STREAM_MODIFY : KEDGE_STREAM_INSERT;
-    kedge_record none = {.key = *key};
-    kedge_buffer empty = kedge_buffer_make(self->allocator);
-    if (!put) kedge_record_encode(&none, &empty);
-    kedge_memory_change *change = NULL;
-    if (kedge_buffer_status(&empty, NULL) == KEDGE_OK)
-        change = kedge_memory_change_make(self->changes, put ? kind : KEDGE_STREAM_REMOVE, key,
-                                          put ? fresh->attributes : kedge_buffer_bytes(&empty));
-    kedge_buffer_free(&empty);
+    kedge_memory_change *change =
+        put ? kedge_memory_change_make(self->changes, kind, key, fresh->attributes)
+            : make_removal(self, key);
     *failed = change == NULL;
     return change;
 }
 
-/* All that can fail: the entries and the changes. */
+/* Makes the entries and the changes, and makes room in the lists. After it nothing can fail. */
 static kedge_status prepare(memory_records *self, const kedge_record_write *writes, size_t count,
                             entry **fresh, kedge_memory_change **changes, kedge_error *error)
 {
@@ -244,7 +253,7 @@ static kedge_status prepare(memory_records *self, const kedge_record_write *writ
     return failed ? kedge_fail_no_memory(error) : KEDGE_OK;
 }
 
-/* With the mutex held. All that can fail comes first. */
+/* With the mutex held. */
 static kedge_status submit(memory_records *self, const kedge_record_write *writes, size_t count,
                            kedge_error *error)
 {

@@ -1,11 +1,11 @@
-/* The delta of a slice: what the overlay holds and the head does not, with the declared metadata of
- * items, which lists show without the bodies.
+/* The delta of a slice: the entries of the overlay that differ from the head, each with the
+ * declared metadata of its item, which lists show without the body.
  *
  * The project record declares it, so that the declaration is part of each version:
  *     "kedge.meta": {"collection": ["field", …], …}
- * A field is a member of the item. Metadata over 1,024 bytes ends before the field that would pass
- * it. An item gets its metadata when it is written; a change of the declaration shows from the next
- * write on. */
+ * A field is a member of the item. The field that would bring the metadata above 1,024 bytes is
+ * left out, with all fields after it. An item gets its metadata when it is written, so a change of
+ * the declaration takes effect with the item's next write. */
 #include "backend/versioned/commit/slice.h"
 
 #include "common/assert.h"
@@ -31,19 +31,11 @@ static bool declared_fields(kedge_bytes project_record, kedge_bytes collection, 
            kedge_json_type_of(*fields) == KEDGE_JSON_ARRAY;
 }
 
-/* An object with the members that project_record["kedge.meta"][collection] lists and the item has;
- * empty without any. */
-static kedge_status meta_of(kedge_bytes project_record, kedge_bytes collection, kedge_bytes value,
-                            kedge_arena *arena, kedge_bytes *meta, kedge_error *error)
+/* Writes an object of the members that `fields` lists and `value` has. Returns how many these
+ * are. */
+static size_t write_fields(kedge_bytes fields, kedge_bytes value, kedge_buffer *text)
 {
-    kedge_bytes fields;
-    *meta = (kedge_bytes){NULL, 0};
-    if (kedge_json_type_of(value) != KEDGE_JSON_OBJECT ||
-        !declared_fields(project_record, collection, &fields)) {
-        return KEDGE_OK;
-    }
-    kedge_buffer text = kedge_buffer_make(arena->allocator);
-    kedge_json_writer writer = kedge_json_write(&text);
+    kedge_json_writer writer = kedge_json_write(text);
     kedge_json_iterator names = kedge_json_iterate(fields);
     kedge_bytes name;
     size_t found = 0;
@@ -55,27 +47,45 @@ static kedge_status meta_of(kedge_bytes project_record, kedge_bytes collection, 
             !kedge_json_member(value, field, &content)) {
             continue;
         }
-        if (text.size + content.size + name.size > META_BYTES_MAX) break;
+        if (text->size + content.size + name.size > META_BYTES_MAX) break;
         kedge_json_key(&writer, field);
         kedge_json_raw(&writer, content);
         found++;
     }
     kedge_json_end_object(&writer);
+    return found;
+}
+
+/* Leaves `canonical` empty when a field is declared twice, since the object is then invalid. */
+static kedge_status normalize(kedge_bytes text, kedge_buffer *canonical, kedge_error *error)
+{
+    kedge_error invalid;
+    kedge_status status = kedge_json_normalize(text, KEDGE_LIMIT_JSON_DEPTH, canonical, &invalid);
+    if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
+    if (status != KEDGE_OK) kedge_buffer_clear(canonical);
+    return KEDGE_OK;
+}
+
+/* Sets `meta` to an object of the members that the project record declares for the collection and
+ * that the item has. It is empty when there are none. */
+static kedge_status meta_of(kedge_bytes project_record, kedge_bytes collection, kedge_bytes value,
+                            kedge_arena *arena, kedge_bytes *meta, kedge_error *error)
+{
+    kedge_bytes fields;
+    *meta = (kedge_bytes){NULL, 0};
+    if (kedge_json_type_of(value) != KEDGE_JSON_OBJECT ||
+        !declared_fields(project_record, collection, &fields)) {
+        return KEDGE_OK;
+    }
+    kedge_buffer text = kedge_buffer_make(arena->allocator);
     kedge_buffer canonical = kedge_buffer_make(arena->allocator);
+    size_t found = write_fields(fields, value, &text);
     kedge_status status = kedge_buffer_status(&text, error);
-    if (status == KEDGE_OK && found > 0) {
-        /* A field that is declared twice would make an invalid object: the item gets no
-         * metadata. */
-        kedge_error ignored;
-        status = kedge_json_normalize(kedge_buffer_bytes(&text), KEDGE_LIMIT_JSON_DEPTH, &canonical,
-                                      &ignored);
-        if (status == KEDGE_NO_MEMORY ||
-            (status == KEDGE_OK &&
-             !kedge_arena_copy(arena, kedge_buffer_bytes(&canonical), meta))) {
-            status = kedge_fail_no_memory(error);
-        } else {
-            status = KEDGE_OK;
-        }
+    if (status == KEDGE_OK && found > 0)
+        status = normalize(kedge_buffer_bytes(&text), &canonical, error);
+    if (status == KEDGE_OK && canonical.size > 0 &&
+        !kedge_arena_copy(arena, kedge_buffer_bytes(&canonical), meta)) {
+        status = kedge_fail_no_memory(error);
     }
     kedge_buffer_free(&canonical);
     kedge_buffer_free(&text);
@@ -84,8 +94,9 @@ static kedge_status meta_of(kedge_bytes project_record, kedge_bytes collection, 
 
 /* ---- the collections of the version ---- */
 
-/* The collection's place in the version, made when it is new. Changes come by collection, so that a
- * new one goes behind those that were there, and all are sorted in the end. */
+/* Gives the collection's entry in the version, whose entries are in order of name, and makes it
+ * when the collection is new. The first change in a version gives the collection its next
+ * number. */
 static kedge_status change_collection(kedge_slice *slice, kedge_bytes name,
                                       kedge_version_collection **collection, kedge_error *error)
 {
@@ -143,9 +154,8 @@ static kedge_status fill_entry(kedge_slice *slice, kedge_bytes collection, kedge
     return meta_of(version->project_record, collection, value, arena, &entry->meta, error);
 }
 
-/* The changes of a version stand in the order of their keys, since readers search them by halves.
- */
-static bool is_behind_all(const kedge_version *version, const kedge_overlay_entry *written)
+/* The changes of a version are in the order of their keys, since readers use binary search. */
+static bool is_after_all(const kedge_version *version, const kedge_overlay_entry *written)
 {
     if (version->change_count == 0) return true;
     const kedge_version_change *last = &version->changes[version->change_count - 1];
@@ -178,7 +188,7 @@ static kedge_status is_lost(const kedge_slice *slice, kedge_bytes collection,
 static kedge_status add_change(kedge_slice *slice, const kedge_overlay_entry *written,
                                kedge_error *error)
 {
-    KEDGE_ASSERT(is_behind_all(&slice->object->version, written));
+    KEDGE_ASSERT(is_after_all(&slice->object->version, written));
     const kedge_map *map = NULL;
     uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_status status = kedge_state_collection(slice->head, written->collection, &map, error);
@@ -209,7 +219,7 @@ static kedge_status add_change(kedge_slice *slice, const kedge_overlay_entry *wr
     return status;
 }
 
-/* The project record is the key ("", "") of the overlay, its first. */
+/* The project record has the key ("", ""), the first one of the overlay. */
 static kedge_status set_project(kedge_slice *slice, const kedge_overlay_entry *written,
                                 kedge_error *error)
 {

@@ -60,8 +60,33 @@ static bool fill_row(const kedge_record *record, kedge_run_row *row)
     return row->run.group.size > 0;
 }
 
-/* Reads a client's rows downwards from the key of `from` to the first that counts. Few rows do not
- * count: those of another lineage, and those that are newer than the version. */
+/* Looks for the first row of the page in row->set that counts, and notes the key of the last row
+ * that it has looked at in `after`. */
+static kedge_status find_in_page(const kedge_project *project, const kedge_version *at,
+                                 int64_t through, kedge_key *after, kedge_run_row *row,
+                                 kedge_error *error)
+{
+    for (size_t i = 0; i < row->set.count; i++) {
+        const kedge_record *record = &row->set.records[i];
+        bool counts = false;
+        bool gone = false;
+        kedge_status status =
+            kedge_index_row_counts(project, at, through, record, &counts, &gone, error);
+        if (status != KEDGE_OK) return status;
+        if (counts && fill_row(record, row)) {
+            row->found = true;
+            row->gone = gone;
+            return KEDGE_OK;
+        }
+        after->size = record->key.sort.size;
+        memcpy(after->text, record->key.sort.data, after->size);
+    }
+    return KEDGE_OK;
+}
+
+/* Reads a client's rows downwards from the key of `from` to the first that counts. A row does not
+ * count when it is of another lineage, or newer than the version. Such rows are few, so the first
+ * page has one row. */
 static kedge_status find_down(const kedge_project *project, const kedge_version *at,
                               int64_t through, kedge_bytes client, int64_t from, kedge_run_row *row,
                               kedge_error *error)
@@ -84,20 +109,8 @@ static kedge_status find_down(const kedge_project *project, const kedge_version 
         kedge_status status = records->vtable->query(records->self, &query, &row->set, error);
         if (status != KEDGE_OK) return status;
         more = row->set.count > 0 && (row->set.more || row->set.count == limit);
-        for (size_t i = 0; i < row->set.count; i++) {
-            const kedge_record *record = &row->set.records[i];
-            bool counts = false;
-            bool gone = false;
-            status = kedge_index_row_counts(project, at, through, record, &counts, &gone, error);
-            if (status == KEDGE_OK && counts && fill_row(record, row)) {
-                row->found = true;
-                row->gone = gone;
-                return KEDGE_OK;
-            }
-            after.size = record->key.sort.size;
-            memcpy(after.text, record->key.sort.data, after.size);
-            if (status != KEDGE_OK) break;
-        }
+        status = find_in_page(project, at, through, &after, row, error);
+        if (row->found) return KEDGE_OK;
         kedge_run_row_free(row);
         if (status != KEDGE_OK) return status;
         limit = ROWS_PER_PAGE;
