@@ -136,7 +136,7 @@ typedef struct kedge_core_event {
             int64_t last_id; /* when OK: the last id that it held; 0: it held none */
             int64_t version; /* when OK: the version that covers it; 0: not told */
             bool queued;     /* when OK: the server holds it, and will decide it later */
-            bool behind;     /* when OK: nothing was sent, since a pull must come first */
+            bool pull_first; /* when OK: nothing was sent, since a pull must come first */
         } push_ended;
         struct {
             kedge_request_kind request; /* any but a push */
@@ -276,7 +276,7 @@ typedef struct kedge_core {
      * all that is pending is pushed again. */
     kedge_core_channel push;
     int64_t pushed_through_id; /* ids up to here were pushed with success */
-    int64_t queued_through_id; /* ids up to here are in the server's queue; pushes go behind it */
+    int64_t queued_through_id; /* ids up to here are in the server's queue; pushes begin after it */
     int64_t push_highest_id;   /* highest id when the running push was sent */
     bool push_cut;             /* the last push ended at a cap */
     int64_t push_cut_at_id;    /* after a cap: the next push needs a higher lowest id than this */
@@ -288,7 +288,7 @@ typedef struct kedge_core {
     uint32_t push_count_max;
     size_t push_size_max_bytes;
     bool push_upload;   /* the next push holds one mutation, and is uploaded */
-    bool push_behind;   /* the next push goes behind a pull */
+    bool pull_first;    /* the next push must wait for a pull */
     kedge_error held;   /* of the last push, when a newer server is to take it; else KEDGE_OK */
     uint32_t identity;  /* identity refusals in a row */
     bool identity_held; /* no push until a pull begun after one has ended */

@@ -19,7 +19,7 @@ static void grow(kedge_core *core)
  * follow. */
 static void queued(kedge_core *core, const kedge_core_event *event)
 {
-    KEDGE_ASSERT(event->push_ended.last_id > core->queued_through_id); /* it went behind that */
+    KEDGE_ASSERT(event->push_ended.last_id > core->queued_through_id); /* it began after that */
     core->queued_through_id = event->push_ended.last_id;
     core->push_cut = false;
     core->looks = 0;
@@ -123,10 +123,10 @@ void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
     const kedge_request_result *result = &event->push_ended.result;
     KEDGE_ASSERT(event->kind == KEDGE_EVENT_PUSH_ENDED && core->push.running);
     core->held = (kedge_error){.status = KEDGE_OK};
-    core->push_behind = result->response == KEDGE_RESPONSE_OK && event->push_ended.behind;
+    core->pull_first = result->response == KEDGE_RESPONSE_OK && event->push_ended.pull_first;
     switch (result->response) {
     case KEDGE_RESPONSE_OK:
-        if (core->push_behind) {
+        if (core->pull_first) {
             wait_for_pull(core);
         } else if (event->push_ended.last_id > 0) {
             pushed(core, event);

@@ -4,7 +4,7 @@
  * id costs the server a row that it keeps for ever, and the same cause may make the next id
  * unusable, too: a backend and a store that contradict each other, or a folder that is copied all
  * the time. So two rotations come at once; the third waits until a minute after the first of them,
- * and each further one twice as long behind the one before, up to KEDGE_CORE_ROTATE_MAX_MS. What
+ * and each further one twice as long after the one before, up to KEDGE_CORE_ROTATE_MAX_MS. What
  * the rounds in between have brought does not count, since pulls and pushes may go well all the
  * time; only KEDGE_CORE_ROTATE_CALM_MS without a rotation end the spell.
  *

@@ -50,7 +50,7 @@ bool kedge_core_is_fresh(const kedge_core *core)
 
 static bool push_waits_for_pull(const kedge_core *core)
 {
-    return core->push_behind && kedge_core_is_pending(core) && !kedge_core_is_fresh(core);
+    return core->pull_first && kedge_core_is_pending(core) && !kedge_core_is_fresh(core);
 }
 
 bool kedge_core_push_is_wanted(const kedge_core *core)

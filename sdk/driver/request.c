@@ -12,8 +12,8 @@
 #define PULL_RESPONSE_BYTES  33554432 /* a delta of more than 8 MiB is sent as a snapshot */
 #define PAGE_RESPONSE_BYTES  33554432
 
-/* A request that is being made. `nothing`: there is nothing to send; of a push `behind`: not before
- * a pull. */
+/* A request that is being made. `nothing`: there is nothing to send; of a push `pull_first`: not
+ * before a pull. */
 typedef struct outgoing {
     const char *method;
     kedge_buffer path;
@@ -21,7 +21,7 @@ typedef struct outgoing {
     kedge_buffer range; /* empty: all is asked for */
     size_t response_bytes_max;
     bool nothing;
-    bool behind;
+    bool pull_first;
 } outgoing;
 
 static kedge_request_kind request_of(const kedge_core_action *action)
@@ -92,7 +92,7 @@ static kedge_status build_push(kedge_driver *driver, const kedge_core_action *ac
     out->response_bytes_max = SMALL_RESPONSE_BYTES;
     kedge_status status = write_push(driver, action, &out->body, &made, error);
     out->nothing = status == KEDGE_OK && made.count == 0;
-    out->behind = made.behind;
+    out->pull_first = made.pull_first;
     driver->push_last_id = made.last_id;
     driver->push_held = made.count;
     if (driver->upload.step != KEDGE_UPLOAD_NONE) kedge_driver_upload_end(driver);
@@ -240,7 +240,7 @@ static void end_with_nothing(kedge_driver *driver, const outgoing *out, kedge_co
 {
     bool push = event->kind == KEDGE_EVENT_PUSH_ENDED;
     kedge_driver_result(event)->response = push ? KEDGE_RESPONSE_OK : KEDGE_RESPONSE_GONE;
-    if (push) event->push_ended.behind = out->behind;
+    if (push) event->push_ended.pull_first = out->pull_first;
     driver->position_due = true;
 }
 

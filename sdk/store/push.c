@@ -64,8 +64,8 @@ static kedge_status give_rows(kedge_store *store, push *asked, const kedge_outbo
         /* Mutations that an earlier client pushed only wait for their version. */
         if (!kedge_bytes_equal_text(row.client, outbox->client) || row.id <= asked->after_id)
             continue;
-        made->behind = !asked->fresh && kedge_client_only_unsent(store, outbox, &row);
-        if (made->behind) break;
+        made->pull_first = !asked->fresh && kedge_client_only_unsent(store, outbox, &row);
+        if (made->pull_first) break;
         status = give_row(store, asked, &row, error);
         if (status != KEDGE_OK) break;
         made->count++;

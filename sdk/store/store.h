@@ -52,7 +52,7 @@ typedef struct kedge_change_set {
     kedge_buffer bytes; /* as changes.c says */
 } kedge_change_set;
 
-/* One change of a set; borrowed from it. Each text has a NUL behind it. Without values, both are
+/* One change of a set; borrowed from it. Each text has a NUL after it. Without values, both are
  * as if there were no item. */
 typedef struct kedge_changed {
     kedge_bytes collection;
@@ -208,7 +208,7 @@ typedef struct kedge_store_push_taker {
 typedef struct kedge_store_pushed {
     uint32_t count; /* 0: nothing to push */
     int64_t last_id;
-    bool behind; /* what is next goes behind a pull */
+    bool pull_first; /* the next mutation must wait for a pull */
 } kedge_store_pushed;
 
 /* Gives the mutations from the lowest uncovered id above `after_id` on: at most `count_max` (at
@@ -299,7 +299,7 @@ typedef struct kedge_store_scan kedge_store_scan;
 kedge_status kedge_store_scan_open(kedge_store *store, kedge_bytes collection,
                                    const kedge_scan_options *options, kedge_store_scan **scan,
                                    kedge_error *error);
-/* Both are borrowed until the next call, and have a NUL behind them. */
+/* Both are borrowed until the next call, and have a NUL after them. */
 kedge_status kedge_store_scan_next(kedge_store_scan *scan, kedge_bytes *id, kedge_bytes *value,
                                    kedge_error *error);
 void kedge_store_scan_close(kedge_store_scan *scan);

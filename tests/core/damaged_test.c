@@ -1,5 +1,5 @@
-/* The driver and a server that has lost items: the rest is applied, the app is told, and nothing is
- * asked for again and again. */
+/* The driver, when the server has lost items: the rest is applied, the app is told, and the lost
+ * items are not requested again and again. */
 #include "sdk/driver/driver_internal.h"
 #include "tests/core/scripted.h"
 
@@ -37,7 +37,7 @@ static void poke(scripted *s, int version)
     kedge_driver_stream_event(s->driver, KEDGE_BYTES("poke"), kedge_bytes_of(text));
 }
 
-static void test_what_is_left_is_applied_and_the_app_is_told_what_is_not(void **state)
+static void test_the_rest_is_applied_and_the_app_is_told_what_is_lost(void **state)
 {
     scripted *s = *state;
     scripted_pulled(s, 0, 1, 0, PUT_A, "");
@@ -69,7 +69,7 @@ static void test_items_that_are_written_again_are_whole(void **state)
     assert_string_equal(scripted_get(s, "a", text, sizeof text), "{\"n\":1}");
 }
 
-/* Puts notes/n`first` to notes/n`last`, or names them as lost. */
+/* Writes `format` for each of notes/n`first` to notes/n`last`. */
 static void list_many(char *out, size_t size, const char *format, int first, int last)
 {
     size_t used = 0;
@@ -172,7 +172,7 @@ static void test_pages_go_on_over_items_that_are_lost(void **state)
     assert_string_equal(scripted_get(s, "c", text, sizeof text), "1");
 }
 
-static void test_damage_that_is_not_as_the_wire_says_is_no_answer(void **state)
+static void test_malformed_damage_makes_the_response_invalid(void **state)
 {
     static const char *const wrong[] = {"1",
                                         "{}",
@@ -192,9 +192,8 @@ static void test_damage_that_is_not_as_the_wire_says_is_no_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            test_what_is_left_is_applied_and_the_app_is_told_what_is_not, scripted_setup,
-            scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_the_rest_is_applied_and_the_app_is_told_what_is_lost,
+                                        scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_items_that_are_written_again_are_whole, scripted_setup,
                                         scripted_teardown),
         cmocka_unit_test_setup_teardown(test_many_items_that_are_written_again_are_whole_too,
@@ -208,7 +207,7 @@ int main(void)
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_pages_go_on_over_items_that_are_lost, scripted_setup,
                                         scripted_teardown),
-        cmocka_unit_test_setup_teardown(test_damage_that_is_not_as_the_wire_says_is_no_answer,
+        cmocka_unit_test_setup_teardown(test_malformed_damage_makes_the_response_invalid,
                                         scripted_setup, scripted_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,7 +227,7 @@ static void end_push(world *w, kedge_response_class class)
     w->push_running = false;
     event.push_ended.last_id = last_id;
     event.push_ended.version = (int64_t)draw(w, 2) * (w->position.version + 1);
-    event.push_ended.behind = !w->push_fresh && draw(w, 4) == 0;
+    event.push_ended.pull_first = !w->push_fresh && draw(w, 4) == 0;
     take_event(w, event);
 }
 

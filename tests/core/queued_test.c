@@ -27,7 +27,7 @@ static void test_a_queued_push_waits_for_the_poke_of_its_version(void **state)
                     "[   40] applied version 4, covers 1\n");
 }
 
-static void test_edits_go_behind_those_that_are_queued(void **state)
+static void test_edits_are_pushed_after_those_that_are_queued(void **state)
 {
     trace *t = *state;
     trace_settle(t, 3);
@@ -45,10 +45,10 @@ static void test_edits_go_behind_those_that_are_queued(void **state)
                     "          send push\n"
                     "[    0] queued through 1\n"
                     "[    0] mutation 2\n"
-                    "          send push behind 1\n"
+                    "          send push after 1\n"
                     "[    0] mutation 3\n"
                     "[    0] queued through 2\n"
-                    "          send push behind 2\n"
+                    "          send push after 2\n"
                     "[    0] queued through 3\n"
                     "[    0] poke of version 4\n"
                     "          send pull\n"
@@ -70,9 +70,9 @@ static void test_a_backlog_is_queued_batch_by_batch_at_once(void **state)
     trace_queued(t, 2000);
     trace_queued(t, 2500);
     trace_expect(t, "[    0] queued through 1000\n"
-                    "          send push behind 1000\n"
+                    "          send push after 1000\n"
                     "[    0] queued through 2000\n"
-                    "          send push behind 2000\n"
+                    "          send push after 2000\n"
                     "[    0] queued through 2500\n");
 }
 
@@ -194,7 +194,7 @@ static void test_an_answer_that_is_decided_ends_the_queueing(void **state)
                     "          send push\n"
                     "[    0] queued through 1\n"
                     "[    0] mutation 2\n"
-                    "          send push behind 1\n"
+                    "          send push after 1\n"
                     "[    0] push gap\n"
                     "          send pull\n"
                     "          report connecting: gap\n"
@@ -244,7 +244,7 @@ int main(void)
 #define TRACE(test) cmocka_unit_test_setup_teardown(test, trace_setup, trace_teardown)
     const struct CMUnitTest tests[] = {
         TRACE(test_a_queued_push_waits_for_the_poke_of_its_version),
-        TRACE(test_edits_go_behind_those_that_are_queued),
+        TRACE(test_edits_are_pushed_after_those_that_are_queued),
         TRACE(test_a_backlog_is_queued_batch_by_batch_at_once),
         TRACE(test_without_a_poke_it_looks_after_a_second_and_then_ever_later),
         TRACE(test_a_queue_that_stands_still_is_not_hammered),

@@ -60,7 +60,7 @@ static const char *connection_name(kedge_connection connection)
 static void write_push(trace *t, const kedge_core_action *action)
 {
     if (action->push.after_id > 0) {
-        kedge_buffer_append_format(&t->text, " behind %lld", (long long)action->push.after_id);
+        kedge_buffer_append_format(&t->text, " after %lld", (long long)action->push.after_id);
     }
     if (action->push.upload) kedge_buffer_append_text(&t->text, " by upload");
     if (action->push.count_max == KEDGE_CORE_PUSH_COUNT_MAX) return;
@@ -225,11 +225,11 @@ void trace_queued(trace *t, int64_t last_id)
                 name);
 }
 
-void trace_behind(trace *t)
+void trace_pull_first(trace *t)
 {
-    trace_event(t,
-                (kedge_core_event){.kind = KEDGE_EVENT_PUSH_ENDED, .push_ended = {.behind = true}},
-                "push goes behind a pull");
+    trace_event(
+        t, (kedge_core_event){.kind = KEDGE_EVENT_PUSH_ENDED, .push_ended = {.pull_first = true}},
+        "push waits for a pull");
 }
 
 void trace_failed(trace *t, kedge_request_kind request, kedge_response_class response)

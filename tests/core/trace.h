@@ -46,7 +46,7 @@ void trace_ok(trace *t,
 void trace_ok_more(trace *t, kedge_request_kind request, bool outcomes, bool bodies);
 void trace_pushed(trace *t, int64_t last_id, int64_t version);
 void trace_queued(trace *t, int64_t last_id); /* the server will decide them later */
-void trace_behind(trace *t);                  /* nothing was sent: a pull must come first */
+void trace_pull_first(trace *t);              /* nothing was sent: a pull must come first */
 void trace_failed(trace *t, kedge_request_kind request, kedge_response_class response);
 /* The server took no push of so many mutations. */
 void trace_too_large(trace *t, uint32_t held);

@@ -88,7 +88,7 @@ int64_t own_first_row(fixture *f, bool rejected, char *says, size_t size)
     return row.sequence;
 }
 
-void own_push_behind(fixture *f, const char *add)
+void own_push_after_other(fixture *f, const char *add)
 {
     naive_server_edit(f->server, "add", add);
     assert_int_equal(fixture_push(f), NAIVE_OK);

@@ -22,7 +22,7 @@ fixture *own_fixture_of(void **state);
 #define ADD(by) "{\"id\":\"n\",\"by\":" #by "}"
 
 /* Another client's edit comes first, and then those that are pending: they conflict. */
-void own_push_behind(fixture *f, const char *add);
+void own_push_after_other(fixture *f, const char *add);
 /* The first row of a list: its sequence, and in `says` "name args code". */
 int64_t own_first_row(fixture *f, bool rejected, char *says, size_t size);
 /* Goes on in another folder. */

@@ -17,7 +17,7 @@ static void test_an_old_entry_of_the_inbox_is_found_by_its_first_sequence(void *
     char says[128] = "";
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
     for (int attempt = 1; attempt <= KEDGE_LIMIT_APPLY_ATTEMPTS; attempt++) {
-        own_push_behind(f, ADD(100));
+        own_push_after_other(f, ADD(100));
         fixture_pull(f);
     }
     f->now_ms += KEDGE_LIMIT_CONFIRMED_TAIL_MS + 1;
@@ -36,7 +36,7 @@ static void test_what_is_listed_is_found_by_the_sequence_it_is_listed_with(void 
     char says[128] = "";
     int64_t first = fixture_mutate(f, "own-refuse-over", "{\"id\":\"n\",\"limit\":150}");
     for (int attempt = 1; attempt <= 2; attempt++) {
-        own_push_behind(f, ADD(100));
+        own_push_after_other(f, ADD(100));
         fixture_pull(f);
     }
     assert_int_equal(own_first_row(f, true, says, sizeof says), first);
@@ -57,7 +57,7 @@ static void test_a_damaged_first_attempt_leads_to_the_newest_one_again(void **st
     fixture *f = own_fixture_of(state);
     char says[128] = "";
     int64_t first = fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
         assert_int_equal(kedge_store_db_execute(&f->store->outbox, damage[i], &f->error), KEDGE_OK);
@@ -77,13 +77,13 @@ static void test_a_rejection_finds_its_place_taken_by_a_damaged_row(void **state
 {
     fixture *f = own_fixture_of(state);
     int64_t first = fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     assert_int_equal(kedge_store_db_execute(&f->store->outbox,
                                             "UPDATE rejected SET sequence = sequence + 1",
                                             &f->error),
                      KEDGE_OK);
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     fixture_expect(f, "n", "201");
     assert_int_equal(fixture_position(f).pending, 1);
@@ -101,7 +101,7 @@ test_a_repair_finds_the_newest_attempt_of_an_edit_and_shows_no_closed_entry(void
     kedge_repair_report report = KEDGE_REPAIR_REPORT_INIT;
     int64_t dismissed = fixture_mutate(f, "own-refuse-over", "{\"id\":\"n\",\"limit\":9}");
     int64_t first = fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     assert_int_equal(kedge_store_dismiss(f->store, dismissed, &f->error), KEDGE_OK);
     assert_int_equal(

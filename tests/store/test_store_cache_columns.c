@@ -40,7 +40,7 @@ static size_t list_columns(const fixture *f, column *columns, size_t capacity)
     return count;
 }
 
-/* Wrong values that SQLite and JSON have no objection to, and some that they have; NULL behind the
+/* Wrong values that SQLite and JSON have no objection to, and some that they have; NULL after the
  * last. `@` stands for the column. */
 static const char *const *wrong_values(const column *at)
 {

@@ -30,7 +30,7 @@ static void test_an_edit_that_conflicts_keeps_its_sequence_and_is_applied_once(v
     char says[128] = "";
     int64_t first = fixture_mutate(f, "own-add", ADD(1));
     int64_t second = fixture_mutate(f, "own-add", ADD(20));
-    own_push_behind(f, ADD(300));
+    own_push_after_other(f, ADD(300));
     fixture_mutate(f, "add", ADD(4000)); /* made before the conflict is known */
     fixture_pull(f);
     fixture_expect(f, "n", "4321");
@@ -57,7 +57,7 @@ static void test_of_a_backlog_only_the_push_that_was_under_way_conflicts(void **
     fixture *f = own_fixture_of(state);
     for (int i = 0; i < 250; i++)
         fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(1000));
+    own_push_after_other(f, ADD(1000));
     fixture_sync(f);
     assert_int_equal(fixture_position(f).rejected, 0);
     fixture_expect_canonical(f, "n", "1250");
@@ -140,15 +140,15 @@ static void test_a_push_ends_in_front_of_an_edit_that_goes_behind_a_pull(void **
     assert_int_equal(kedge_store_push(f->store, 0, 10, false, &taker, &made, NULL), KEDGE_OK);
     assert_int_equal(made.count, 1);
     assert_int_equal(made.last_id, 1);
-    assert_true(made.behind);
+    assert_true(made.pull_first);
     assert_int_equal(kedge_store_push(f->store, 1, 10, false, &taker, &made, NULL), KEDGE_OK);
     assert_int_equal(made.count, 0);
-    assert_true(made.behind);
+    assert_true(made.pull_first);
     assert_int_equal(id, 1);
     assert_int_equal(fixture_position(f).sent_through, 1);
     assert_int_equal(kedge_store_push(f->store, 1, 10, true, &taker, &made, NULL), KEDGE_OK);
     assert_int_equal(made.count, 2);
-    assert_false(made.behind);
+    assert_false(made.pull_first);
     /* What was sent is sent again, whether there is a pull to come or not. */
     assert_int_equal(kedge_store_push(f->store, 0, 10, false, &taker, &made, NULL), KEDGE_OK);
     assert_int_equal(made.count, 3);
@@ -163,7 +163,7 @@ static void test_conflicts_without_end_lead_to_the_inbox(void **state)
         assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_PENDING);
         assert_int_equal(own_first_row(f, false, says, sizeof says), sequence);
         assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} ");
-        own_push_behind(f, ADD(100));
+        own_push_after_other(f, ADD(100));
         fixture_pull(f);
     }
     assert_int_equal(fixture_position(f).pending, 0);
@@ -183,7 +183,7 @@ static void test_what_the_mutator_refuses_then_is_shown_with_its_reason(void **s
     char says[128] = "";
     int64_t again = 0;
     int64_t sequence = fixture_mutate(f, "own-refuse-over", "{\"id\":\"n\",\"limit\":9}");
-    own_push_behind(f, ADD(10));
+    own_push_after_other(f, ADD(10));
     fixture_pull(f);
     assert_int_equal(own_first_row(f, true, says, sizeof says), sequence);
     assert_string_equal(says, "own-refuse-over {\"id\":\"n\",\"limit\":9} over-limit");
@@ -198,7 +198,7 @@ static void test_an_edit_that_was_made_again_is_cancelled_by_its_first_sequence(
 {
     fixture *f = own_fixture_of(state);
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     fixture_expect(f, "n", "101");
     assert_int_equal(kedge_store_cancel(f->store, sequence, NULL, NULL), KEDGE_OK);
@@ -219,7 +219,7 @@ static void test_what_a_pull_changes_is_told_once_for_the_edit_that_is_made_agai
     f->options.observer.watched = is_watched;
     fixture_reopen(f);
     fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     size_t offset = 0;
     kedge_changed change;
@@ -253,7 +253,7 @@ static void test_an_edit_that_gets_no_id_is_in_the_inbox_and_shows_nothing(void 
     f->options.phase = exhaust_ids_behind_pull;
     fixture_reopen(f);
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     assert_int_equal(own_first_row(f, true, says, sizeof says), sequence);
     assert_string_equal(says, "own-add {\"by\":1,\"id\":\"n\"} mutation-ids-exhausted");
@@ -295,7 +295,7 @@ static void test_an_edit_that_cannot_be_made_again_yet_is_pending(void **state)
     begin_on_volume(&own, &vfs, refuse_behind_pull);
     fixture *f = &own.f;
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_PENDING);
     assert_int_equal(fixture_position(f).pending, 1);
@@ -317,7 +317,7 @@ static void test_an_edit_is_made_again_as_soon_as_the_disk_has_room(void **state
     begin_on_volume(&own, &vfs, refuse_behind_pull);
     fixture *f = &own.f;
     fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     assert_int_equal(kedge_store_catch_up(f->store, &f->changes, &f->error), KEDGE_DISK_FULL);
     fault_vfs_refuse_writes(vfs, false);
@@ -342,7 +342,7 @@ static void test_an_edit_is_made_again_where_the_wals_have_the_room_for_it(void 
     fixture *f = &own.f;
     snprintf(args, sizeof args, "{\"id\":\"n\",\"by\":1,\"pad\":\"%0100000d\"}", 0);
     fixture_mutate(f, "own-add", args);
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     fixture_expect(f, "n", "101");
     end_on_volume(&own, vfs);
@@ -375,7 +375,7 @@ static void test_a_crash_at_each_step_loses_and_doubles_nothing(void **state)
         fixture *f = &own.f;
         int64_t first = fixture_mutate(f, "own-add", ADD(1));
         int64_t second = fixture_mutate(f, "own-add", ADD(20));
-        own_push_behind(f, ADD(300));
+        own_push_after_other(f, ADD(300));
         own.phase = phases[i];
         fixture_pull(f);
         assert_int_equal(own.copies, 1);
@@ -400,7 +400,7 @@ static void test_a_build_without_the_mutator_shows_what_a_crash_left(void **stat
     fixture *f = &own->f;
     char says[128] = "";
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(300));
+    own_push_after_other(f, ADD(300));
     own->phase = "pull-done";
     fixture_pull(f);
     go_on_in_copy(own, 0, false);
@@ -445,7 +445,7 @@ static void test_what_a_killed_process_left_is_made_again_by_another_one(void **
     fixture *f = &own->f;
     int ended = 0, begins;
     int64_t sequence = fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(300));
+    own_push_after_other(f, ADD(300));
     fixture_close(f);
     pid_t child = fork_killed_pull(own, &begins);
     fixture_open(f);
@@ -502,7 +502,7 @@ static void test_of_two_copies_that_make_an_edit_again_one_makes_it(void **state
     fixture_mutate(f, "own-add", ADD(1));
     copy_aside(f, twin);
     snprintf(first, sizeof first, "%s", f->path);
-    own_push_behind(f, ADD(300));
+    own_push_after_other(f, ADD(300));
     fixture_pull(f);
     fixture_expect(f, "n", "301");
     own_go_to(f, twin);
@@ -520,7 +520,7 @@ static void test_an_edit_that_was_made_again_survives_a_restored_backend(void **
     fixture_sync(f);
     int64_t backup = f->server->version;
     fixture_mutate(f, "own-add", ADD(1));
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     fixture_sync(f);
     fixture_expect_canonical(f, "n", "106");
@@ -557,7 +557,7 @@ static void test_an_edit_is_not_made_again_on_a_state_that_has_it(void **state)
     assert_int_equal(fixture_try_pull(f, &result), KEDGE_OK);
     assert_int_equal(result, KEDGE_APPLY_LOST);
     naive_server_restore(f->server, backup);
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     assert_int_equal(fixture_try_rotate_lost(f), KEDGE_OK);
     fixture_expect(f, "n", "6");
     assert_int_equal(fixture_outcome(f, sequence), KEDGE_OUTCOME_PENDING);

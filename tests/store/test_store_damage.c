@@ -239,7 +239,7 @@ static void test_a_missing_outbox_is_never_made_anew(void **state)
     expect_refusal(f, KEDGE_CORRUPT, "outbox-missing", "outbox.db");
 }
 
-/* Commits stand behind the damage, so it is none that a power cut left. */
+/* Commits stand after the damage, so it is none that a power cut left. */
 static void test_an_outbox_whose_wal_is_damaged_in_the_middle_is_reported(void **state)
 {
     fixture *f = *state;
@@ -251,7 +251,7 @@ static void test_an_outbox_whose_wal_is_damaged_in_the_middle_is_reported(void *
     expect_refusal(f, KEDGE_CORRUPT, "outbox-damaged", "kedge_repair");
 }
 
-/* Nothing stands behind the cut. */
+/* Nothing stands after the cut. */
 static void test_edits_that_a_cut_wal_has_lost_are_counted(void **state)
 {
     fixture *f = *state;

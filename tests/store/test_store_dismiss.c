@@ -169,12 +169,12 @@ static void test_an_entry_that_is_found_damaged_is_counted_once_with_those_befor
     assert_string_equal(listed(f), "7");
 }
 
-/* Edit 1 is client-only and conflicts, edit 2 is rejected. Edit 1 is made again behind it. */
+/* Edit 1 is client-only and conflicts, edit 2 is rejected. Edit 1 is made again after it. */
 static void make_attempts(fixture *f)
 {
     assert_int_equal(fixture_mutate(f, "own-refuse-over", "{\"id\":\"n\",\"limit\":150}"), 1);
     assert_int_equal(fixture_mutate(f, "refuse-over", "{\"id\":\"n\",\"limit\":50}"), 2);
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     assert_string_equal(listed(f), "2");
     assert_int_equal(fixture_position(f).pending, 1);
@@ -182,7 +182,7 @@ static void make_attempts(fixture *f)
 
 static void lose_last_attempt(fixture *f)
 {
-    own_push_behind(f, ADD(100));
+    own_push_after_other(f, ADD(100));
     fixture_pull(f);
     assert_string_equal(listed(f), "2 1");
 }
@@ -233,7 +233,7 @@ static void fill_many(fixture *f, int64_t count)
     assert_int_equal(fixture_position(f).rejected, count);
 }
 
-/* What the inbox lists is all behind the first entries. Returns how many are listed. */
+/* What the inbox lists is all after the first entries. Returns how many are listed. */
 static int64_t check_rest(fixture *f, int64_t all)
 {
     kedge_mutation_list *list = NULL;

@@ -366,7 +366,7 @@ static void test_an_edit_that_shows_late_is_told_with_the_next(void **state)
     edit(&s);
     assert_int_equal(s.f.changes.count, 1);
     fault_vfs_refuse_writes(s.vfs, false);
-    /* A refused edit tells nothing, and so the one behind it tells all. */
+    /* A refused edit tells nothing, and so the one after it tells all. */
     assert_int_equal(kedge_store_mutate(s.f.store, KEDGE_BYTES("refuse"), KEDGE_BYTES("null"), NULL,
                                         &s.f.changes, &s.f.error),
                      KEDGE_REJECTED);

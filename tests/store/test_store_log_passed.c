@@ -378,7 +378,7 @@ static void test_a_rejection_by_a_lying_cache_leaves_the_inbox(void **state)
 
 /* ---- a restored backend ---- */
 
-/* What was applied in the lineage that is lost comes to the restored backend once more, behind an
+/* What was applied in the lineage that is lost comes to the restored backend once more, after an
  * edit that makes it fail. The tail has it, and the state of the other lineage has passed it. */
 static void reject_what_was_applied(bool snapshot)
 {
@@ -418,7 +418,7 @@ static void test_a_restored_log_rejects_what_the_lost_one_applied(void **state)
 
 /* ---- a lost cache ---- */
 
-/* The entries behind an older snapshot tell again of edits that the inbox has, or had. */
+/* The entries after an older snapshot tell again of edits that the inbox has, or had. */
 static void test_an_edit_in_the_inbox_stays_rejected_when_its_entry_comes_again(void **state)
 {
     fixture f;

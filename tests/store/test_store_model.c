@@ -356,7 +356,7 @@ static void test_any_history_reads_canonical_and_pending_and_counts_each_edit_on
 }
 
 /* The server's states are the fold of all its entries. The client replays them, from the start or
- * behind a snapshot, and in pieces of any size. */
+ * after a snapshot, and in pieces of any size. */
 static void test_any_history_of_a_log_project_reads_the_replay_of_its_entries(void **state)
 {
     (void)state;

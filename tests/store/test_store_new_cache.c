@@ -133,7 +133,7 @@ static void damage_items(const fixture *f)
     sqlite3_close(db);
 }
 
-/* The WAL cannot be renamed behind its file. */
+/* The WAL cannot be renamed after its file. */
 static void test_a_cache_that_is_set_aside_by_half_is_to_be_pulled(void **state)
 {
     fixture *f = *state;

@@ -100,7 +100,7 @@ static bool is_pending(fixture *f, int64_t sequence)
     return fixture_outcome(f, sequence) == KEDGE_OUTCOME_PENDING;
 }
 
-/* ---- a rejection that the outbox has lost, with an edit that was applied behind it ---- */
+/* ---- a rejection that the outbox has lost, with an edit that was applied after it ---- */
 
 #define REFUSED 1
 #define APPLIED 2

@@ -187,7 +187,7 @@ static void test_old_rows_of_decided_edits_stand_for_no_missing_one(void **state
 }
 
 /* The page of an earlier client came back whose edits have other ids since: 1 to 4 are decided, and
- * of 6 to 15 it has the rows. 16 to 18 were made behind it. */
+ * of 6 to 15 it has the rows. 16 to 18 were made after it. */
 static void test_old_rows_that_stand_where_no_sequence_was_skipped_keep_their_places(void **state)
 {
     static const int64_t decided[] = {1, 2, 3, 4};

@@ -127,7 +127,7 @@ static void test_a_wal_that_a_scan_needs_is_not_moved_at_each_commit(void **stat
     assert_in_range(held, KEDGE_STORE_WAL_PAGES_MIN, KEDGE_STORE_WAL_PAGES + 10);
     for (int i = 0; i < 20; i++) {
         put(f, "notes", "many", "1");
-        assert_true(cache->wal_pages > held); /* 0 behind a move */
+        assert_true(cache->wal_pages > held); /* 0 after a move */
     }
     for (int i = 0; cache->wal_held == held && i < 1000; i++)
         put(f, "notes", "many", "1");

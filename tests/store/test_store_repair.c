@@ -475,7 +475,7 @@ static void test_a_repair_that_is_killed_leaves_nothing_that_opens(void **state)
     assert_int_equal(fixture_position(&s->f).pending, EDITS);
 }
 
-/* Killed behind the last step, a repair has saved all, and may be run once more until the folder is
+/* Killed after the last step, a repair has saved all, and may be run once more until the folder is
  * opened. */
 static void test_a_finished_repair_is_not_written_over_once_it_was_opened(void **state)
 {

@@ -1,4 +1,5 @@
-/* Undo and redo, by generation: alone they are exact, and they never take what others wrote. */
+/* Undo and redo, with generated edits: they are exact when nobody else edits, and never remove what
+ * others wrote. */
 #include "tests/store/fixture.h"
 
 #include <setjmp.h>
@@ -10,7 +11,7 @@
 #include <cmocka.h>
 
 #define CASES          60
-#define CASES_A_FOLDER 10 /* of at most GROUPS groups, that none is forgotten */
+#define CASES_A_FOLDER 10 /* each of at most GROUPS groups, so that no group is forgotten */
 
 /* Splitmix64. */
 static uint64_t next(uint64_t *seed)
@@ -75,7 +76,7 @@ static void random_value(uint64_t *seed, char *out, size_t size)
     snprintf(out, size, "%s", values[below(seed, sizeof values / sizeof values[0])]);
 }
 
-/* One that the state may refuse. */
+/* Makes a random edit, which may be rejected in the present state. */
 static void random_edit(fixture *f, uint64_t *seed)
 {
     char args[1024], value[256];
@@ -129,7 +130,8 @@ static void random_edit(fixture *f, uint64_t *seed)
     if (status != KEDGE_OK && status != KEDGE_REJECTED) fail_msg("%s", f->error.message);
 }
 
-/* What was pushed may be decided, and what was decided may be known. */
+/* Pushes, syncs or does nothing, so that edits are pending, decided or pulled when they are
+ * undone. */
 static void perhaps_sync(fixture *f, uint64_t *seed)
 {
     switch (below(seed, 4)) {
@@ -181,7 +183,8 @@ static void undo_and_redo_all(fixture *f, uint64_t *seed, uint64_t number)
         }
         end_group(f);
         if (state_is(f, states[groups])) {
-            /* Changed nothing in the end: there may be a group, and its undo leaves none. */
+            /* The edits changed nothing in the end. If there is a group all the same, its undo
+             * changes nothing. */
             if (state_of(f).undo_count > before) takes_back(f, false);
             assert_state(f, states[groups], number, "undone of nothing");
             free(states[groups]);
@@ -230,10 +233,10 @@ static void test_undo_and_redo_are_exact_when_nobody_else_edits(void **state)
 
 #define PLACES 4
 
-/* What others, and what this copy before its groups, have written last. */
+/* The values that others have written last. */
 typedef struct places {
     char values[PLACES][32];
-    int written; /* so that each value is another one */
+    int written; /* how many values were written, so that each is another one */
 } places;
 
 static void write_place(fixture *f, places *all, int place, bool by_others)
@@ -399,7 +402,7 @@ static void text_args(char words[WORDS][16], int changed, const char *by, char *
         base, text);
 }
 
-/* Others edit words that are no neighbours of those that the group edits. */
+/* Others edit words that are not next to those that the group edits. */
 static void test_an_undo_of_a_text_leaves_the_words_of_others(void **state)
 {
     (void)state;

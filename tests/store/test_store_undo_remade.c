@@ -173,7 +173,7 @@ static void test_a_group_that_is_still_open_has_the_newest_attempt(void **state)
     end(&own);
 }
 
-/* The first edit comes behind the second one when it is made again. What the second one had
+/* The first edit comes after the second one when it is made again. What the second one had
  * replaced is not known any more. */
 static void test_an_undo_leaves_what_stands_below_of_the_same_group(void **state)
 {

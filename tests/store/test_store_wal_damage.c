@@ -1,4 +1,4 @@
-/* A WAL of the outbox that is damaged in the middle is told, and the edits behind the damage are
+/* A WAL of the outbox that is damaged in the middle is told, and the edits after the damage are
  * saved. */
 #include "sdk/store/repair.h"
 #include "tests/store/fixture.h"
@@ -112,7 +112,7 @@ static int64_t count_saved(scene *s, bool *repaired)
     return position.pending;
 }
 
-/* SQLite reads a WAL up to the damage. What stands behind it was acknowledged, and is still there,
+/* SQLite reads a WAL up to the damage. What stands after it was acknowledged, and is still there,
  * but for what stood in the last commit. */
 static void test_a_bit_that_flips_in_the_wal_takes_no_edit_behind_it_away(void **state)
 {
@@ -144,7 +144,7 @@ static void test_a_commit_that_a_power_cut_has_torn_is_no_damage(void **state)
     assert_false(repaired);
 }
 
-/* The offset of the last frame that fills up a commit to its sector, with another commit behind
+/* The offset of the last frame that fills up a commit to its sector, with another commit after
  * it. */
 static long last_copy(const char *path)
 {
