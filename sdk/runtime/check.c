@@ -1,4 +1,4 @@
-/* Checks of what the app calls, before anything is changed. */
+/* Checks at the start of the functions that the app calls, before anything is changed. */
 #include "sdk/runtime/check.h"
 
 #include "common/error.h"
@@ -9,7 +9,7 @@ kedge_status kedge_fail_null(const char *name, kedge_error *error)
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "argument-null", "%s must not be NULL", name);
 }
 
-bool kedge_calls_back_here(kedge_db *db)
+bool kedge_is_calling_back(kedge_db *db)
 {
     pthread_mutex_lock(&db->lock);
     bool worker = db->shared.worker_runs && pthread_equal(db->shared.worker, pthread_self());
@@ -17,7 +17,7 @@ bool kedge_calls_back_here(kedge_db *db)
     return worker || kedge_callbacks_run_here(&db->callbacks);
 }
 
-kedge_status kedge_closing(kedge_error *error)
+kedge_status kedge_fail_closing(kedge_error *error)
 {
     return kedge_fail(error, KEDGE_CANCELLED, "closing", "the database is being closed");
 }
@@ -29,12 +29,12 @@ kedge_status kedge_call_begin(kedge_db *db, kedge_error *error)
     bool closing = db->shared.closing;
     db->shared.calls++;
     pthread_mutex_unlock(&db->lock);
-    if (!closing || kedge_calls_back_here(db)) return KEDGE_OK;
+    if (!closing || kedge_is_calling_back(db)) return KEDGE_OK;
     kedge_call_end(&db);
-    return kedge_closing(error);
+    return kedge_fail_closing(error);
 }
 
-/* `db` may be freed as soon as the lock is. */
+/* Another thread may free `db` as soon as the lock is released. */
 void kedge_call_end(kedge_db *const *called)
 {
     kedge_db *db = *called;
@@ -69,7 +69,7 @@ kedge_status kedge_check_may_wait(const kedge_db *db, kedge_error *error)
                       "database a dispatcher, or wait on a thread of the app");
 }
 
-kedge_status kedge_offline(const kedge_db *db, kedge_error *error)
+kedge_status kedge_fail_offline(const kedge_db *db, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_NETWORK, "offline", "the database %s",
                       db->net != NULL ? "is offline" : "was opened without a url");

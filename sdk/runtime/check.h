@@ -1,4 +1,4 @@
-/* Checks of what the app calls: its parameters, and where it calls from. */
+/* Checks of the functions that the app calls: their parameters, and the thread that calls. */
 #ifndef KEDGE_SDK_RUNTIME_CHECK_H
 #define KEDGE_SDK_RUNTIME_CHECK_H
 
@@ -8,11 +8,12 @@
 kedge_status kedge_fail_null(const char *name, kedge_error *error);
 
 /* Whether this thread is in a callback of the database. */
-bool kedge_calls_back_here(kedge_db *db);
+bool kedge_is_calling_back(kedge_db *db);
 
 /* Begins a function of the API: "argument-null" when `db` is NULL, and KEDGE_CANCELLED "closing"
- * when the database is being closed. kedge_close waits until it has ended, at the end of the block.
- * In a callback it is never refused, since kedge_close waits for callbacks first. */
+ * when the database is being closed. The function ends at the end of the block, and kedge_close
+ * waits for that. A function that a callback calls is never refused, since kedge_close waits for
+ * callbacks first. */
 #define KEDGE_CALL(db, error)                                                                      \
     kedge_status begun = kedge_call_begin(db, error);                                              \
     if (begun != KEDGE_OK) return begun;                                                           \
@@ -29,8 +30,8 @@ kedge_status kedge_check_key(const char *collection, const char *id, size_t id_s
  * database's lock held. */
 kedge_status kedge_check_may_wait(const kedge_db *db, kedge_error *error);
 /* KEDGE_NETWORK "offline". */
-kedge_status kedge_offline(const kedge_db *db, kedge_error *error);
+kedge_status kedge_fail_offline(const kedge_db *db, kedge_error *error);
 /* KEDGE_CANCELLED "closing". */
-kedge_status kedge_closing(kedge_error *error);
+kedge_status kedge_fail_closing(kedge_error *error);
 
 #endif

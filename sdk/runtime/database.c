@@ -294,7 +294,7 @@ kedge_status kedge_open_with_phases(const kedge_options *options, kedge_store_ph
 kedge_status kedge_close(kedge_db *db)
 {
     if (db == NULL) return KEDGE_OK;
-    if (kedge_calls_back_here(db)) return KEDGE_INVALID_ARGUMENT;
+    if (kedge_is_calling_back(db)) return KEDGE_INVALID_ARGUMENT;
     void *userdata = db->userdata;
     void (*userdata_free)(void *) = db->userdata_free;
     kedge_worker_stop(db);

@@ -79,7 +79,7 @@ void kedge_due_watch_add(kedge_due_watches *watches, kedge_due_watch *watch)
     kedge_http_wake(watches->db->http);
 }
 
-/* True: it was called in the callback, behind which end_run frees the userdata. */
+/* True: it was called in the callback, after which end_run frees the userdata. */
 static bool kill_watch(kedge_due_watch *watch)
 {
     pthread_mutex_lock(&watch->lock);

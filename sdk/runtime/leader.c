@@ -1,14 +1,14 @@
 /* Leadership among the processes that have the folder open, and what they tell each other.
  *
- * One that is online and has a url tries to lead; the others follow, and try again each tick, so
- * that one of them takes over when the leader dies, closes or goes offline. Only the leader's core
- * is online. A process that does not lead still tells its commits, and hears of the leader's. */
+ * A process that is online and has a url tries to lead. The others follow, and try again at each
+ * tick, so that one of them takes over when the leader dies, closes or goes offline. Only the
+ * leader's core is online. A follower tells the others of its commits, too, and hears of theirs. */
 #include "common/error.h"
 #include "sdk/runtime/worker.h"
 
 #include <string.h>
 
-/* The token comes before the first request. Without one the core stays offline. */
+/* Asks the app for the token, which the first request needs. Without one the core stays offline. */
 static bool has_token(kedge_db *db)
 {
     kedge_worker *worker = &db->worker;
@@ -31,9 +31,9 @@ static void set_core_online(kedge_db *db, bool online)
     kedge_driver_set_online(db->driver, online);
 }
 
-/* A round may last, and so may the delivery of what the network brings. Asked before each request
- * and each response, so that no edit is sent that was made after kedge_set_online(db, false), and
- * nothing is shown that the server sent after it. The next round resigns. */
+/* Asked before each request and each response, since a round, or the delivery of many responses,
+ * may take long. So after kedge_set_online(db, false) no edit is sent and no response is shown. The
+ * next round resigns. */
 bool kedge_worker_still_online(kedge_db *db)
 {
     pthread_mutex_lock(&db->lock);
@@ -51,7 +51,7 @@ void kedge_worker_lead(kedge_db *db, bool online, bool retry)
     if (online && !worker->leading && kedge_peers_lead(db->peers)) {
         worker->leading = true;
         worker->moved = true;
-        worker->error_due = true; /* that of the leader before is over */
+        worker->error_due = true; /* it replaces the error of the leader before */
         kedge_worker_hear_peers(db);
         kedge_worker_sync_lead(db);
     }
@@ -91,7 +91,7 @@ void kedge_worker_hear_peers(kedge_db *db)
     if (db->driver != NULL) kedge_driver_mutated(db->driver);
 }
 
-/* Returns true when a response changed anything that other processes must see. */
+/* Returns whether anything has changed that other processes must see, and remembers it as told. */
 static bool position_moved(kedge_db *db)
 {
     kedge_store_position now;
@@ -110,11 +110,11 @@ kedge_error kedge_worker_error(const kedge_worker *worker)
     if (worker->token_refused) return worker->token_error;
     bool absent = strcmp(worker->core_error.code, "project-not-found") == 0;
     if (worker->creation.error.status != KEDGE_OK && (absent || !worker->creation.settled))
-        return worker->creation.error; /* says more */
+        return worker->creation.error; /* it says why there is no project */
     return worker->core_error;
 }
 
-/* Also without company: whoever opens the folder later reads it. */
+/* The error is told even when no other process is there, for those that open the folder later. */
 static void tell_error(kedge_db *db)
 {
     kedge_worker *worker = &db->worker;
@@ -142,7 +142,8 @@ void kedge_worker_set_tick(kedge_db *db, bool online)
     kedge_worker *worker = &db->worker;
     bool follows = online && !worker->leading;
     bool deaf = kedge_peers_wake_fd(db->peers) < 0 && kedge_peers_present(db->peers);
-    bool error_due = worker->error_due && kedge_peers_present(db->peers); /* else the next round */
+    /* Without peers an error that is due can wait for the next round. */
+    bool error_due = worker->error_due && kedge_peers_present(db->peers);
     int64_t wait_ms = follows || deaf ? KEDGE_PEERS_TICK_MS : KEDGE_PEERS_IDLE_MS;
     if (worker->look_again || worker->tell_peers || error_due || worker->sync.done_due ||
         worker->sync.ticket_due)

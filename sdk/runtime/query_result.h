@@ -12,7 +12,7 @@ typedef struct kedge_query_result kedge_query_result;
 kedge_status kedge_query_result_new(const kedge_allocator *allocator, kedge_query_result **result,
                                     kedge_error *error);
 void kedge_query_result_free(kedge_query_result *result); /* NULL is allowed */
-/* Adds a row behind the others: its key, and all of it as a JSON array. */
+/* Adds a row after the others: its key, and all of it as a JSON array. */
 kedge_status kedge_query_result_add(kedge_query_result *result, kedge_bytes key, kedge_bytes row,
                                     kedge_error *error);
 /* All rows are added. KEDGE_INVALID_ARGUMENT when two have the same key. */

@@ -4,7 +4,7 @@
 
 #include "sdk/runtime/query_result.h"
 
-/* Both texts have a NUL behind them. */
+/* Both texts have a NUL after them. */
 typedef struct kedge_query_row {
     kedge_bytes key;
     kedge_bytes row;

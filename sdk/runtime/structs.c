@@ -11,7 +11,7 @@ typedef struct options_head {
     uint32_t size;
 } options_head;
 
-/* A struct ends with whole members, and each has at least one member behind its head. */
+/* A struct ends with whole members, and each has at least one member after its head. */
 static kedge_status check_size(kedge_struct_kind kind, uint32_t size, kedge_error *error)
 {
     if (size > sizeof(options_head) && size <= KEDGE_STRUCT_BYTES_MAX && size % sizeof(void *) == 0)

@@ -22,7 +22,7 @@ static void wait_until_over(kedge_db *db, kedge_history_call *call, int32_t time
         call->over = true;
     } else if (db->shared.closing) {
         call->over = true;
-        call->status = kedge_closing(&call->error);
+        call->status = kedge_fail_closing(&call->error);
     } else {
         call->next = db->shared.history;
         db->shared.history = call;
@@ -45,7 +45,7 @@ kedge_status kedge_history(kedge_db *db, int64_t before, int32_t limit, int32_t 
                           "; a version or 0, and 1 to %d are allowed",
                           before, limit, LIMIT_MAX);
     }
-    if (db->net == NULL) return kedge_offline(db, error);
+    if (db->net == NULL) return kedge_fail_offline(db, error);
     kedge_history_call call = {
         .db = db,
         .before = before,

@@ -79,7 +79,7 @@ kedge_status kedge_wait_for_news(kedge_db *db, const kedge_wait_deadline *deadli
         result = kedge_wait_moved(db, deadline);
     }
     if (db->shared.closing) {
-        return kedge_closing(error);
+        return kedge_fail_closing(error);
     }
     if (generation != db->shared.generation) return KEDGE_OK;
     if (db->shared.last_error.status == KEDGE_OK) {
@@ -141,7 +141,7 @@ kedge_status kedge_sync(kedge_db *db, int32_t timeout_ms, kedge_error *error)
     pthread_mutex_lock(&db->lock);
     kedge_wait_deadline deadline = kedge_wait_begin(db, timeout_ms);
     if (!db->shared.online || db->net == NULL) {
-        status = kedge_offline(db, error);
+        status = kedge_fail_offline(db, error);
     } else {
         status = kedge_check_may_wait(db, error);
     }

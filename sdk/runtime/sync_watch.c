@@ -11,7 +11,7 @@ struct kedge_sync_watch {
     kedge_sync_status_function status_changed;
     kedge_rejected_function rejected;
 
-    /* Of the thread that tells. */
+    /* Only the thread that calls back uses these. */
     bool told_once;
     kedge_sync_status told_status;
     int64_t *told; /* sequences in the inbox as they were told, ascending */
@@ -64,9 +64,9 @@ static bool was_told(const kedge_sync_watch *watch, int64_t sequence)
            bsearch(&sequence, watch->told, watch->told_count, sizeof *watch->told, compare) != NULL;
 }
 
-/* was_told needs ascending sequences. The list has a client-only edit that was made again under the
- * sequence of its first attempt, at the place of its last one. Returns how many are left when each
- * is there once. */
+/* Sorts the sequences for was_told, and removes duplicates. Returns how many are left. The list is
+ * not sorted: a client-only edit that was made again has the sequence of its first attempt, and the
+ * place of its last one. */
 static size_t sort_once(int64_t *sequences, size_t count)
 {
     size_t kept = 0;
@@ -76,7 +76,8 @@ static size_t sort_once(int64_t *sequences, size_t count)
     return kept;
 }
 
-/* Tells those of the list that were not told before, and keeps all of it as told. */
+/* Tells the mutations of the list that were not told before, and remembers the whole list as
+ * told. */
 static bool tell_list(kedge_sync_watch *watch, kedge_mutation_list *list)
 {
     kedge_buffer sequences = kedge_buffer_make(watch->due.allocator);
@@ -88,7 +89,7 @@ static bool tell_list(kedge_sync_watch *watch, kedge_mutation_list *list)
         if (!sequences.no_memory && !was_told(watch, mutation.sequence))
             watch->rejected(watch->due.userdata, &mutation);
     }
-    /* After a failure the rest of what was told before still counts. */
+    /* After a failure the list is incomplete, so that what was told before is remembered, too. */
     for (size_t i = 0; status != KEDGE_DONE && i < watch->told_count; i++)
         kedge_buffer_append(&sequences, &watch->told[i], sizeof watch->told[i]);
     if (sequences.no_memory) {
@@ -118,7 +119,7 @@ static bool tell(kedge_due_watch *due)
 
 /* ---- the list ---- */
 
-/* What has changed since the round before. */
+/* What has changed since the last round. */
 typedef struct sync_changes {
     bool status;
     bool inbox;

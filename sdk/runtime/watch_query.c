@@ -18,7 +18,7 @@ struct kedge_query_watch {
     kedge_query_reads reads;
     unsigned sources; /* bits: 1 << kedge_changed_by; guarded by the lock of `due` */
 
-    /* Of the thread that tells. */
+    /* Only the thread that calls back uses these. */
     kedge_query_result *told;                        /* NULL: nothing yet */
     char told_error[sizeof((kedge_error *)0)->code]; /* ""; or the code of the error told last */
 };
@@ -75,8 +75,9 @@ static kedge_status read_result(kedge_query_watch *watch, kedge_query_result **r
     return status;
 }
 
-/* Tells how `result` differs from what was told, and keeps it as told. The commits that were noted
- * since it was read may be part of it, so their sources are told now and once more. */
+/* Tells how `result` differs from what was told last, and remembers it as told. A commit that was
+ * noted after the read began may be part of the result already. So its source is told now, and
+ * again with the next result. */
 static kedge_status tell_result(kedge_query_watch *watch, kedge_query_result *result,
                                 unsigned sources, kedge_error *error)
 {
@@ -98,7 +99,7 @@ static kedge_status tell_result(kedge_query_watch *watch, kedge_query_result *re
     return KEDGE_OK;
 }
 
-/* Returns false when it may go well soon. */
+/* Returns false when the failure may pass, and the query is to be tried again soon. */
 static bool tell_error(kedge_query_watch *watch, const kedge_error *error)
 {
     kedge_query_changes changes = {.first = watch->told == NULL, .error = error};
@@ -118,7 +119,7 @@ static bool tell(kedge_due_watch *due)
     kedge_error error = {0};
     unsigned sources = exchange_sources(watch, 0, true);
     kedge_status status = read_result(watch, &result, &error);
-    /* Who finds the cache damaged sets it aside, and the next one to read finds a new cache. */
+    /* The read that finds the cache damaged sets it aside, so the second read has a new cache. */
     if (status == KEDGE_CORRUPT) status = read_result(watch, &result, &error);
     if (status == KEDGE_OK) status = tell_result(watch, result, sources, &error);
     if (status == KEDGE_OK) return true;

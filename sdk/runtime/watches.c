@@ -213,7 +213,7 @@ static void token_run(kedge_watch_token *token)
 }
 
 /* No callback starts after this, and none runs when it returns true. False: it was called in the
- * callback, behind which token_run ends the token. */
+ * callback, after which token_run ends the token. */
 static bool token_kill(kedge_watch_token *token)
 {
     pthread_mutex_lock(&token->lock);

@@ -27,7 +27,7 @@
 
 static kedge_status net_may_send(void *context, kedge_error *error)
 {
-    return kedge_worker_still_online(context) ? KEDGE_OK : kedge_offline(context, error);
+    return kedge_worker_still_online(context) ? KEDGE_OK : kedge_fail_offline(context, error);
 }
 
 static void net_sent(void *context, const kedge_driver_request *request)

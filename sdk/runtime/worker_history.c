@@ -162,7 +162,7 @@ void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls, bool onli
         if (online) {
             send_call(db, call);
         } else {
-            end_call(db, call, kedge_offline(db, &call->error));
+            end_call(db, call, kedge_fail_offline(db, &call->error));
         }
     }
 }
@@ -180,6 +180,6 @@ void kedge_worker_history_cancel(kedge_db *db)
     while (db->worker.history != NULL) {
         kedge_history_call *call = db->worker.history;
         if (call->http_call != NULL) kedge_http_cancel(call->http_call);
-        end_call(db, call, kedge_closing(&call->error));
+        end_call(db, call, kedge_fail_closing(&call->error));
     }
 }

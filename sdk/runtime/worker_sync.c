@@ -60,7 +60,7 @@ static void complete_offline(kedge_db *db, uint64_t requested)
     } else if (worker->token_refused) {
         waits->error = worker->token_error;
     } else {
-        (void)kedge_offline(db, &waits->error);
+        (void)kedge_fail_offline(db, &waits->error);
     }
     complete(db);
 }
