@@ -1,7 +1,7 @@
 /* The project of a call: of which kind it is, how its first use creates it, and its versions.
  *
  * This is the only place that decides by the kind: the handle of a log project gets its history,
- * and the rooms below do the rest. */
+ * and the folders below do the rest. */
 #include "backend/api/call.h"
 
 #include "backend/logged/logged.h"
@@ -37,7 +37,7 @@ bool kedge_api_choose_kind(kedge_api_call *call, bool logs)
     }
     if (call->project.history == NULL || logs) return true;
     kedge_api_refuse(call, 409, "project-kind",
-                     "the project %.*s is a log project, which this request is not for",
+                     "the project %.*s is a log project; this request is for other projects",
                      (int)call->project.ref.project.size, call->project.ref.project.data);
     return false;
 }

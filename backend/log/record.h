@@ -39,7 +39,7 @@ kedge_status kedge_log_entry_encode(const kedge_log *log, const kedge_log_entry 
                                     kedge_arena *arena, kedge_log_record *record,
                                     kedge_error *error);
 /* The entry's texts are the arena's. `first` is the number of the segment's entry 0. KEDGE_CORRUPT
- * for what this room cannot have written, KEDGE_UNSUPPORTED for a version of a type of the log
+ * for what backend/log cannot have written, KEDGE_UNSUPPORTED for a version of a type of the log
  * that it does not know. */
 kedge_status kedge_log_entry_decode(const kedge_log *log, int64_t segment, int64_t first,
                                     const kedge_record *record, kedge_arena *arena,

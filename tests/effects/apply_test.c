@@ -142,7 +142,8 @@ static void test_a_failure_ends_the_batch_at_its_change(void **state)
     effects_end(&here);
 }
 
-/* What was not written by this room is told and passed over, so that it holds up no shard. */
+/* A change that backend/log has not written is reported and passed over, so that it holds up no
+ * shard. */
 static void test_a_record_that_names_another_log_is_passed_over(void **state)
 {
     static const char *const names[] = {"acme/notes/other", "acme/notes", "", "a/b/c/d", "//"};
