@@ -3,7 +3,7 @@
  *
  * The workload is made by a fixed rule, so that two runs on two machines give the same figures: a
  * project of 300 notes of some 150 bytes; three native clients of three users, who take turns
- * behind every twentieth push; an edit merges a new text of some 60 bytes into a note that is drawn
+ * after every twentieth push; an edit merges a new text of some 60 bytes into a note that is drawn
  * at random. Large items are put whole, 20 to 200 KB of text that compresses to about a half. The
  * processor is warm but where it says cold. What follows a commit (index rows, checkpoints) is done
  * at once and counted; each run is a whole number of times as long as the longest of these takes to

@@ -1,7 +1,7 @@
 /* kedge-bench-log [--json]: event logs over memory and over SQLite, and what appends cost.
  *
  * The floor of an append is what it asks of its records at least, made without Kedge on the same
- * store: one query for the last record and one put behind it. The floor of a load is a query of
+ * store: one query for the last record and one put after it. The floor of a load is a query of
  * the same records, page by page. Both alternate with what is measured. Dollars are those of the
  * meter; beside them stands the article's own table, at its prices of 2023. */
 #include "bench/bench.h"
@@ -150,7 +150,7 @@ static void *write_each(void *argument)
     return NULL;
 }
 
-/* One log: its floor is one bare writer, since each entry stands behind another. */
+/* One log: its floor is one bare writer, since each entry stands after another. */
 static void together(stand *self)
 {
     double ours_ms = 0, bare_ms = 0;
@@ -197,7 +197,7 @@ static size_t read_all(kedge_log_reader *reader, bool bodies)
     return count;
 }
 
-/* A snapshot, and a tail of 10,000 entries behind it. */
+/* A snapshot, and a tail of 10,000 entries after it. */
 static void load(stand *self)
 {
     kedge_error error = {0};

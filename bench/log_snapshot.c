@@ -1,4 +1,4 @@
-/* Snapshots of a log project with a million cells, over memory: of all of it, and behind a hundred
+/* Snapshots of a log project with a million cells, over memory: of all of it, and after a hundred
  * edits.
  *
  * The floor of a snapshot is what must be done with its bytes at least: they are hashed and packed
@@ -27,7 +27,7 @@ typedef struct cells {
     bench_stage *stage;
     kedge_project project;
     bench_client client;
-    kedge_buffer state; /* the items' values, one behind the other */
+    kedge_buffer state; /* the items' values, one after the other */
 } cells;
 
 static const kedge_project_ref place = {{"bench", 5}, {PROJECT, sizeof PROJECT - 1}};

@@ -15,7 +15,7 @@
 
 #define MOST_LINES 5
 
-#define AROUND_BODY 4 /* the head of the function, its braces, and the counter behind it */
+#define AROUND_BODY 4 /* the head of the function, its braces, and the counter after it */
 static const int before = __LINE__;
 static kedge_status rename_note(kedge_tx *tx, const cJSON *args, void *userdata, kedge_error *error)
 {

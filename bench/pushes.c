@@ -4,7 +4,7 @@
  * Pushes of 1, 10 and 500 mutations from 1 and from 16 clients, into one project and into 16. A
  * mutation is a kedge.put of some 150 bytes of an item that is drawn at random: one of 1,000, which
  * are soon all there; or one of 100,000, so that most are new and the state grows. Each case has a
- * server of its own; what the server does behind the pushes until it has ended counts, its start
+ * server of its own; what the server does after the pushes until it has ended counts, its start
  * and the first pushes do not. A body is compressed as libkedge does it.
  *
  * The floor runs in the same program over the bodies that were pushed: see pushes_floor.c. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANOTHER "~" /* behind a partition: one that nobody else writes */
+#define ANOTHER "~" /* after a partition: one that nobody else writes */
 
 typedef enum request_kind { GET, BATCH_GET, QUERY, WRITE, TRANSACT, PUT_MANY } request_kind;
 

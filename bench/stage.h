@@ -1,5 +1,5 @@
-/* A backend as its benchmarks use one: over ports that a meter stands in front of, asked through
- * kedge_backend_handle; and the mutations of its clients. */
+/* A backend for benchmarks, over metered ports and called through kedge_backend_handle, and clients
+ * that push mutations to it. */
 #ifndef KEDGE_BENCH_STAGE_H
 #define KEDGE_BENCH_STAGE_H
 
@@ -18,20 +18,21 @@ typedef struct bench_stage {
     kedge_backend_options options;
 } bench_stage;
 
-/* The ports stay the caller's. Ends the program when anything fails, like all that follows. */
+/* The caller still owns the ports. This function, and each one below, ends the program when
+ * anything fails. */
 void bench_stage_open(bench_stage *stage, const kedge_environment *environment,
                       kedge_records records, kedge_blobs blobs, kedge_queue queue,
                       kedge_cadence cadence);
-/* A backend that knows nothing: what a new process is. */
+/* Replaces the backend by one that has nothing in memory, as a new process has. */
 void bench_stage_restart(bench_stage *stage);
 void bench_stage_close(bench_stage *stage);
 
-/* Answers a request on the project bench/{project}; anything but 2xx ends the program. `response`
+/* Makes a request on the project bench/{project}; anything but 2xx ends the program. `response`
  * is NULL or gets the body. */
 kedge_cost bench_ask(bench_stage *stage, const char *method, const char *project, const char *path,
                      kedge_bytes body, kedge_buffer *response);
 
-/* A client of its own user, with its mutations numbered from 1. */
+/* A client with a user of its own. Its mutations are numbered from 1. */
 typedef struct bench_client {
     char id[33];
     char user[24];
@@ -49,10 +50,12 @@ void bench_push_end(kedge_buffer *body, const bench_client *client);
 kedge_cost bench_push(bench_stage *stage, const char *project, const bench_client *client,
                       kedge_bytes body);
 
-/* Args of kedge.put of item `number`, some 150 bytes of value: the same each time, or those
- * of an edit; and of kedge.merge of an edit of its text. */
+/* Args of a mutation of item `number`. kedge.put of a value of some 150 bytes, the same each
+ * time. */
 void bench_args_put(kedge_buffer *args, uint32_t number);
+/* kedge.put of such a value that is another one for each edit. */
 void bench_args_write(kedge_buffer *args, uint32_t number, uint64_t edit);
+/* kedge.merge of a text that is another one for each edit. */
 void bench_args_edit(kedge_buffer *args, uint32_t number, uint64_t edit);
 
 #endif

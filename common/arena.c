@@ -60,7 +60,7 @@ static kedge_arena_block *add_block(kedge_arena *arena, size_t size)
     if (block == NULL) return NULL;
     block->capacity = capacity;
     arena->bytes += total;
-    /* A large piece gets a block of its own, behind the one that is being filled. */
+    /* A large piece gets a block of its own, after the one that is being filled. */
     if (capacity == size && arena->blocks != NULL) {
         block->next = arena->blocks->next;
         arena->blocks->next = block;

@@ -25,7 +25,7 @@ void kedge_arena_delete(void *arena);
 void *kedge_arena_take(kedge_arena *arena, size_t size);
 /* Zeroed. Returns NULL when there is no memory, or the product overflows. */
 void *kedge_arena_take_array(kedge_arena *arena, size_t count, size_t size);
-/* Copies `bytes` and a NUL behind them. False: no memory, and `copy` is untouched. */
+/* Copies `bytes` and a NUL after them. False: no memory, and `copy` is untouched. */
 bool kedge_arena_copy(kedge_arena *arena, kedge_bytes bytes, kedge_bytes *copy);
 /* KEDGE_NO_MEMORY when something could not be taken since the arena was made or freed. A reader
  * that may fail for two reasons asks it before it says that what it reads is damaged. */

@@ -11,7 +11,7 @@ void kedge_base64_encode(kedge_bytes bytes, kedge_buffer *out); /* appends */
 
 /* Decodes into `out`, which holds KEDGE_BASE64_DECODED_MAX(text.size) bytes. False when `text` is
  * not exactly what the encoder writes: another character, white space, padding that is missing or
- * in the middle, bits behind the last byte. */
+ * in the middle, bits after the last byte. */
 bool kedge_base64_decode(kedge_bytes text, char *out, size_t *out_size);
 
 #endif

@@ -30,7 +30,7 @@ char *kedge_copy_text(const kedge_allocator *allocator, kedge_bytes bytes); /* a
 
 /* A buffer that grows by doubling. Appending after a failed allocation does nothing, so that a long
  * series of appends needs one check at its end: kedge_buffer_status. A buffer is always
- * NUL-terminated behind `size` once anything was appended. Start from kedge_buffer_make. */
+ * NUL-terminated after `size` once anything was appended. Start from kedge_buffer_make. */
 typedef struct kedge_buffer {
     char *data;
     size_t size;
@@ -50,7 +50,7 @@ void kedge_buffer_append_text(kedge_buffer *buffer, const char *text);
 void kedge_buffer_append_byte(kedge_buffer *buffer, char byte);
 void kedge_buffer_append_format(kedge_buffer *buffer, const char *format, ...) KEDGE_PRINTF(2, 3);
 /* Makes room for `size` more bytes and a NUL and returns where they go, or NULL. Add to the
- * buffer's `size` what you used; the next append puts the NUL behind it. */
+ * buffer's `size` what you used; the next append puts the NUL after it. */
 char *kedge_buffer_reserve(kedge_buffer *buffer, size_t size);
 static inline kedge_bytes kedge_buffer_bytes(const kedge_buffer *buffer)
 {

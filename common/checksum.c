@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Constants without structure: the first 64 bits behind the point of the square roots of 2, 3, 5,
+/* Constants without structure: the first 64 bits after the point of the square roots of 2, 3, 5,
  * 7 and 11. */
 #define START   UINT64_C(0x6a09e667f3bcc909)
 #define INTEGER UINT64_C(0xbb67ae8584caa73b)

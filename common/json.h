@@ -66,7 +66,7 @@ bool kedge_json_to_number(kedge_bytes value, double *out);
 bool kedge_json_is_integer(double number);
 /* Appends the decoded UTF-8 of a string value to `out`. */
 bool kedge_json_to_text(kedge_bytes value, kedge_buffer *out);
-/* The same into the arena, with a NUL behind it. False also when there is no memory, which the
+/* The same into the arena, with a NUL after it. False also when there is no memory, which the
  * arena tells then. */
 bool kedge_json_copy_text(kedge_bytes value, kedge_arena *arena, kedge_bytes *copy);
 /* Copies the decoded string and a NUL to `out`; false also when it does not fit or holds a NUL. */

@@ -43,7 +43,7 @@ static const char *skip_digits(const char *at, const char *end)
     return at;
 }
 
-/* `at` is behind the e. NULL when no digit follows. */
+/* `at` is after the e. NULL when no digit follows. */
 static const char *read_exponent(const char *at, const char *end, int64_t *exponent)
 {
     bool negative = at < end && *at == '-';

@@ -8,7 +8,7 @@
 
 /* ---- skipping ---- */
 
-/* `at` is at a quote. Returns what is behind the closing one, or NULL. */
+/* `at` is at a quote. Returns what is after the closing one, or NULL. */
 static const char *skip_string(const char *at, const char *end)
 {
     at++;
@@ -128,7 +128,7 @@ static bool fail(kedge_json_iterator *iterator)
     return false;
 }
 
-/* Takes `byte` off the rest, and white space behind it. */
+/* Takes `byte` off the rest, and white space after it. */
 static bool take(kedge_json_iterator *iterator, char byte)
 {
     if (iterator->rest.size == 0 || iterator->rest.data[0] != byte) return false;

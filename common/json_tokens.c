@@ -62,7 +62,7 @@ static bool read_hex4(const char *at, const char *end, uint32_t *unit)
     return true;
 }
 
-/* `*at` is behind \u. */
+/* `*at` is after \u. */
 static kedge_json_escape read_unicode(const char **at, const char *end, uint32_t *code_point)
 {
     uint32_t high;

@@ -25,7 +25,7 @@ typedef enum kedge_json_escape {
     KEDGE_JSON_ESCAPE_SURROGATE /* half of a pair */
 } kedge_json_escape;
 
-/* Decodes the escape whose backslash is at `*at` and moves behind it. A surrogate pair is one. */
+/* Decodes the escape whose backslash is at `*at` and moves after it. A surrogate pair is one. */
 kedge_json_escape kedge_json_read_escape(const char **at, const char *end, uint32_t *code_point);
 size_t kedge_json_encode_utf8(uint32_t code_point, char utf8[4]);
 /* The escape that canonical JSON uses for an ASCII byte; 0: it stands for itself. */

@@ -47,7 +47,7 @@ bool kedge_percent_decode(kedge_bytes text, kedge_buffer *out, kedge_error *erro
             int low = at + 2 < text.size ? hex_digit(text.data[at + 2]) : -1;
             if (high < 0 || low < 0) {
                 kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-escape",
-                           "the '%%' at offset %zu has no two hexadecimal digits behind it", at);
+                           "the '%%' at offset %zu is not followed by two hexadecimal digits", at);
                 return false;
             }
             byte = (char)(high * 16 + low);

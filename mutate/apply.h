@@ -11,7 +11,7 @@
  *
  * A hash is the first half of a SHA-256, in hexadecimal: over the canonical value, or, of a piece
  * of a collection, over each of its items in order: the size of the id (4 bytes, little endian),
- * the id, the size of the value, the value. The piece starts behind `after`, at the start of the
+ * the id, the size of the value, the value. The piece starts after `after`, at the start of the
  * collection when it is left out, and ends with `through`, at the end when it is left out. */
 #ifndef KEDGE_MUTATE_APPLY_H
 #define KEDGE_MUTATE_APPLY_H

@@ -98,7 +98,7 @@ static kedge_status enter(kedge_json_document *document, kedge_json_entered **ar
 }
 
 /* After a change of the child at the place: forgets what was entered of a child that was replaced
- * or removed, and shifts the places behind it after an insertion or a removal. */
+ * or removed, and shifts the places after it after an insertion or a removal. */
 static void forget(kedge_json_document *document, kedge_json_entered *around, size_t place,
                    kedge_json_change_kind kind)
 {

@@ -10,7 +10,7 @@
  * how the keys of canonical objects are found. No document is deeper than the limit, so no pointer
  * that has more tokens can point at anything. */
 typedef struct kedge_json_pointer {
-    kedge_buffer tokens; /* one behind another */
+    kedge_buffer tokens; /* one after another */
     size_t ends[KEDGE_LIMIT_JSON_DEPTH];
     size_t count;
 } kedge_json_pointer;

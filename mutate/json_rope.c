@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define RUN_BYTES 1024 /* a run that is cut off ends behind so many */
+#define RUN_BYTES 1024 /* a run that is cut off ends after so many */
 #define FANOUT    32   /* of a branch */
 
 static const kedge_bytes none = {NULL, 0};

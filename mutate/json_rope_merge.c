@@ -1,5 +1,5 @@
 /* Merge patches on ropes. A merge goes along the tree and the patch side by side, since both are
- * sorted. Each node takes the members of the patch that are below the first key of the node behind
+ * sorted. Each node takes the members of the patch that are below the first key of the node after
  * it, and becomes any number of nodes of its height; above them branches are made again. Nodes that
  * deletions have made small are not joined with the ones beside them. */
 #include "mutate/json_rope.h"

@@ -109,7 +109,7 @@ static bool append_middle(const char *low, const char *high, char *key, size_t s
         }
         key[size] = digits[from];
         if (to > from)
-            high = NULL; /* any fraction behind this digit is below it */
+            high = NULL; /* any fraction after this digit is below it */
         else
             high++;
         if (*low != '\0') low++;

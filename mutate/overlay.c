@@ -5,7 +5,7 @@
  * there as long as the rope is, so that a read never fails.
  *
  * While a mark is open, the first write to a key since the innermost mark appends what the key was
- * to the journal; later writes to it need not. So the part of the journal behind a mark holds each
+ * to the journal; later writes to it need not. So the part of the journal after a mark holds each
  * key once, and its length is the number of keys changed. A release merges the innermost part into
  * the one below it and drops what that one had saved already. */
 #include "mutate/overlay.h"
@@ -188,7 +188,7 @@ bool kedge_overlay_next(const kedge_overlay *overlay, const kedge_overlay_entry 
     return read_node(next_node(overlay, at), entry);
 }
 
-/* An id may be empty, so the first entry need not be behind the empty id. */
+/* An id may be empty, so the first entry need not be after the empty id. */
 bool kedge_overlay_next_of(const kedge_overlay *overlay, kedge_bytes collection, bool from_start,
                            kedge_bytes after, kedge_overlay_entry *entry)
 {
@@ -374,7 +374,7 @@ void kedge_overlay_rollback(kedge_overlay *overlay, kedge_overlay_mark mark)
     overlay->depth = mark;
 }
 
-/* Moves the records behind `start` together, without those that an earlier record behind `outer`
+/* Moves the records after `start` together, without those that an earlier record after `outer`
  * makes needless: a rollback to there restores the earlier one. */
 static void merge_into_outer(kedge_overlay *overlay, size_t start, size_t outer)
 {
@@ -387,7 +387,7 @@ static void merge_into_outer(kedge_overlay *overlay, size_t start, size_t outer)
             overlay->journal[kept++] = *record;
             continue;
         }
-        /* When the earlier record is itself behind `start`, it has set saved_at already. */
+        /* When the earlier record is itself after `start`, it has set saved_at already. */
         if (record->saved_before <= start) record->node->saved_at = record->saved_before;
         release_value(overlay, record->value, record->rope);
     }

@@ -16,7 +16,7 @@ typedef struct kedge_state_reader {
     void *context;
     kedge_status (*get)(void *context, kedge_bytes collection, kedge_bytes id, kedge_buffer *value,
                         kedge_error *error);
-    /* The first id of the collection behind `after`, or of all when `from_start`. */
+    /* The first id of the collection after `after`, or of all when `from_start`. */
     kedge_status (*next)(void *context, kedge_bytes collection, bool from_start, kedge_bytes after,
                          kedge_buffer *id, kedge_buffer *value, kedge_error *error);
 } kedge_state_reader;
@@ -61,7 +61,7 @@ bool kedge_overlay_get(const kedge_overlay *overlay, kedge_bytes collection, ked
  * one after `at`. */
 bool kedge_overlay_next(const kedge_overlay *overlay, const kedge_overlay_entry *at,
                         kedge_overlay_entry *entry);
-/* The first entry of a collection, or the first one behind the id `after`. */
+/* The first entry of a collection, or the first one after the id `after`. */
 bool kedge_overlay_next_of(const kedge_overlay *overlay, kedge_bytes collection, bool from_start,
                            kedge_bytes after, kedge_overlay_entry *entry);
 /* The same as kedge_overlay_next without the values, which are empty then: costs nothing where

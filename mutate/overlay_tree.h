@@ -21,7 +21,7 @@ typedef struct kedge_overlay_node {
 kedge_overlay_node *kedge_overlay_tree_find(kedge_overlay_node *root, kedge_bytes collection,
                                             kedge_bytes id);
 kedge_overlay_node *kedge_overlay_tree_first(kedge_overlay_node *root);
-/* The first node behind the key, or NULL. */
+/* The first node after the key, or NULL. */
 kedge_overlay_node *kedge_overlay_tree_after(kedge_overlay_node *root, kedge_bytes collection,
                                              kedge_bytes id);
 /* Both return the new root. A node to insert must have a key that is not in the tree yet; one to

@@ -3,15 +3,15 @@
  * `theirs` and `ours` were made from `base`. The merge has what both changed: first by lines, then,
  * where both changed the same lines, by words. Where both changed the same words differently, it
  * keeps what both have there: theirs, then ours. Nothing that one of them typed is left out. When
- * the changes do not overlap, theirs and ours may be exchanged without a difference. The same three
- * texts give the same bytes everywhere. */
+ * the changes do not overlap, exchanging theirs and ours gives the same merge. The same three texts
+ * give the same bytes everywhere. */
 #ifndef KEDGE_MUTATE_TEXT_MERGE_H
 #define KEDGE_MUTATE_TEXT_MERGE_H
 
 #include "common/bytes.h"
 
 typedef struct kedge_text_merge_result {
-    size_t overlaps; /* places at which both changed, or put in, different texts */
+    size_t overlaps; /* places at which both changed or inserted different texts */
     uint64_t cost;   /* the work done, in bytes; the same on every machine */
 } kedge_text_merge_result;
 

@@ -21,7 +21,7 @@ typedef enum kind {
     KIND_MARK    /* belongs to the character in front of it */
 } kind;
 
-#define JOINER 0x200D /* puts the picture behind it into the one in front of it */
+#define JOINER 0x200D /* puts the picture after it into the one in front of it */
 
 /* In order. What is in none of them is KIND_WORD. */
 static const struct range {

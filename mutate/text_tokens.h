@@ -1,7 +1,7 @@
 /* Texts cut into tokens, lines or words, for the three-way merge.
  *
  * A token never ends inside a character (UTF-8), nor between a character and the combining marks
- * behind it. */
+ * after it. */
 #ifndef KEDGE_MUTATE_TEXT_TOKENS_H
 #define KEDGE_MUTATE_TEXT_TOKENS_H
 
@@ -43,7 +43,7 @@ void kedge_text_split_free(kedge_text_split *split);
 /* The bytes of the tokens from `start` to in front of `end`. */
 kedge_bytes kedge_text_range(const kedge_text_tokens *tokens, size_t start, size_t end);
 
-/* What must stand between two texts that are put one behind the other, so that the last word of the
+/* What must stand between two texts that are put one after the other, so that the last word of the
  * first does not become one with the first word of the second: "", " ", or, when one of them has
  * several lines, "\n". */
 const char *kedge_text_separator(kedge_bytes first, kedge_bytes second);

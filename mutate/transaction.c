@@ -101,7 +101,7 @@ static void begin(kedge_tx *tx, const kedge_call *call)
     tx->mark = kedge_overlay_set_mark(tx->overlay);
 }
 
-/* ---- behind it ---- */
+/* ---- after it ---- */
 
 static bool is_code(const char *code)
 {

@@ -106,7 +106,7 @@ static kedge_status verify(kedge_inspect *folder, int64_t number, kedge_error *e
 
 typedef struct verb {
     const char *name;
-    int words; /* behind the name, at least … */
+    int words; /* after the name, at least … */
     int words_max;
     kedge_status (*run)(kedge_inspect *folder, int64_t number, kedge_error *error);
 } verb;
@@ -167,12 +167,12 @@ static int misuse(const char *what, const char *word)
     return 2;
 }
 
-/* `words` are those behind the verb. */
+/* `words` are those after the verb. */
 static int run(const verb *what, int words, char **arguments)
 {
     int64_t number = 0;
     if (words < what->words)
-        return misuse(words == 0 ? "a FOLDER is missing behind " : "a SEQUENCE is missing behind ",
+        return misuse(words == 0 ? "a FOLDER is missing after " : "a SEQUENCE is missing after ",
                       what->name);
     if (words > what->words_max) return misuse("this is too much: ", arguments[what->words_max]);
     if (words == 2 && !read_number(arguments[1], &number))

@@ -233,7 +233,7 @@ void kedge_wire_log_entries_free(kedge_wire_log_entries *entries)
 
 /* ---- conflicts ---- */
 
-/* The problem document, open behind its last member. */
+/* The problem document, open after its last member. */
 void kedge_wire_log_conflict_begin(kedge_json_writer *writer, int64_t next, const char *detail,
                                    bool entries)
 {

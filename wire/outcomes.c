@@ -170,7 +170,7 @@ static kedge_status read_next(kedge_wire_place place, const kedge_wire_member *n
         kedge_status status = kedge_wire_response_integer(place, next, 1, &id, error);
         if (status != KEDGE_OK) return status;
         if (id <= last)
-            return kedge_wire_response_fail(place, next, "behind the last outcome", error);
+            return kedge_wire_response_fail(place, next, "after the last outcome", error);
     }
     list->next = id;
     return KEDGE_OK;

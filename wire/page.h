@@ -15,7 +15,7 @@ typedef struct kedge_wire_page_response {
     kedge_wire_damaged damaged;
 } kedge_wire_page_response;
 
-/* Appends the path and query of the request for the page behind the key `after`, which is empty for
+/* Appends the path and query of the request for the page after the key `after`, which is empty for
  * the first page. */
 void kedge_wire_page_request_write(int64_t version, kedge_bytes after, kedge_buffer *path);
 

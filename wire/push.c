@@ -90,7 +90,7 @@ static bool take_byte(kedge_bytes *text, char byte)
     return true;
 }
 
-/* In a body that was cut off: the member behind the last whole one is "mutations", and its value an
+/* In a body that was cut off: the member after the last whole one is "mutations", and its value an
  * array that does not end. */
 static bool find_cut_list(push_parts *parts)
 {
@@ -286,7 +286,7 @@ static kedge_status read_mutations(const kedge_wire_request *request, kedge_byte
     if (request->truncated) return out->count > 0 ? KEDGE_OK : read_cut(request, list, out, error);
     if (!elements.failed) return KEDGE_OK;
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "body-not-json",
-                      "mutations is no array of values behind element %zu", out->count);
+                      "mutations is no array of values after element %zu", out->count);
 }
 
 static kedge_status read_parts(const kedge_wire_request *request, const push_parts *parts,

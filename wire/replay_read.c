@@ -221,8 +221,8 @@ static kedge_status read_entry(kedge_bytes object, size_t index, int64_t above, 
     if (status == KEDGE_OK)
         status = kedge_wire_response_integer(place, &members[VERSION], 1, &entry->version, error);
     if (status == KEDGE_OK && (entry->version <= above || entry->version > version_max)) {
-        status = kedge_wire_response_fail(
-            place, &members[VERSION], "in order, behind 'from', and within the response", error);
+        status = kedge_wire_response_fail(place, &members[VERSION],
+                                          "in order, after 'from', and within the response", error);
     }
     if (status != KEDGE_OK) return status;
     return read_mutations(place, &members[MUTATIONS], left, log, entry, error);

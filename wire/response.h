@@ -21,7 +21,7 @@ typedef struct kedge_wire_place {
 #define KEDGE_WIRE_PLACE(text)           ((kedge_wire_place){(text), -1})
 #define KEDGE_WIRE_PLACE_AT(text, count) ((kedge_wire_place){(text), (int64_t)(count)})
 
-/* A member that is looked for. `value` has no data when it is absent. */
+/* A member to look for. `value` has no data when the member is absent. */
 typedef struct kedge_wire_member {
     const char *name;
     kedge_bytes value;
@@ -60,8 +60,8 @@ kedge_status kedge_wire_outcomes_read(kedge_wire_place place, const kedge_wire_m
                                       int64_t version_max, kedge_wire_outcomes *list,
                                       kedge_error *error);
 
-/* The array of patch operations in `member` (`items`: of a snapshot's items,
- * which have no `op`). */
+/* The array of patch operations in `member`. `items`: it has the items of a snapshot, which have no
+ * `op`. */
 kedge_status kedge_wire_patch_read(kedge_wire_place place, const kedge_wire_member *member,
                                    bool items, kedge_wire_patch *patch, kedge_error *error);
 /* The optional member `damaged`: what the server has lost. */

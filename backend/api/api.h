@@ -15,27 +15,29 @@ kedge_status kedge_backend_new(const kedge_backend_options *options, kedge_backe
 void kedge_backend_free(kedge_backend *backend);
 
 typedef struct kedge_api_request {
-    kedge_bytes method; /* "GET", "POST", "PUT" */
-    kedge_bytes path;   /* still percent-encoded, from "/v1" on, without the query */
-    kedge_bytes query;  /* still percent-encoded, without '?' */
-    kedge_bytes body; /* content encoding removed; at most KEDGE_LIMIT_PUSH_BYTES, or its prefix */
-    bool body_truncated; /* the body was longer than that */
+    kedge_bytes method;  /* "GET", "POST", "PUT" */
+    kedge_bytes path;    /* still percent-encoded, from "/v1" on, without the query */
+    kedge_bytes query;   /* still percent-encoded, without '?' */
+    kedge_bytes body;    /* without its content encoding; the first KEDGE_LIMIT_PUSH_BYTES */
+    bool body_truncated; /* the body was longer */
     bool accepts_gzip;
     bool takes_parts; /* the response may have a rest */
-    /* The request was admitted before, and its response was `unfinished`. Budgets and new clients
-     * are not asked again: a refusal would say that nothing of it was done. Access is. */
+    /* The request was admitted before, and its response was `unfinished`. Access is checked again.
+     * Budgets and the limit of new clients are not, because a refusal would say that nothing of the
+     * request was done. */
     bool goes_on;
     kedge_bytes range; /* the Range header, or empty */
     const kedge_identity *identity;
-    /* Whether there is room for a response of `size` bytes: asked while one is made whole that may
-     * become large, and for an upload before it is unpacked. NULL: there is. */
+    /* Returns whether there is room for `size` bytes. It is asked while a response that may become
+     * large is made as a whole, and for an upload before it is unpacked. NULL: there is always
+     * room. */
     bool (*has_room)(void *context, size_t size);
     void *room_context;
 } kedge_api_request;
 
 typedef struct kedge_api_response kedge_api_response;
 
-/* A mutator of a newer server, for which a mutation waits. */
+/* A mutator that this server lacks, or has in an older version, and that a mutation waits for. */
 typedef struct kedge_missing_mutator {
     char organization[KEDGE_LIMIT_NAME_BYTES + 1];
     char project[KEDGE_LIMIT_NAME_BYTES + 1];
@@ -44,12 +46,12 @@ typedef struct kedge_missing_mutator {
     int64_t here;   /* the version; 0: there is no such mutator */
 } kedge_missing_mutator;
 
-/* What of a large response is not written yet. It holds no version in memory, only what names it
- * and where the next part begins. */
+/* The part of a large response that is not written yet. It holds no version in memory, only the
+ * name of the version and the place where the next part begins. */
 typedef struct kedge_api_rest {
     void *context; /* NULL: nothing; the body is whole */
-    /* Appends at least one byte to the body, and ends behind the piece with which it has more than
-     * `most`. KEDGE_DONE: that was the end of it. */
+    /* Appends at least one byte to the body, and ends after the piece with which it has more than
+     * `most` bytes. KEDGE_DONE: the response is complete. */
     kedge_status (*write)(void *context, size_t most, kedge_api_response *response,
                           kedge_error *error);
     void (*free)(void *context);
@@ -66,28 +68,28 @@ struct kedge_api_response {
     /* The cause of a 500 or 503, or of items that were left out. Only for the log: it may contain
      * names that users must not see. */
     kedge_error cause;
-    /* Of the app that pushes or pulls, as it says; "": none. Only for the log. */
+    /* The schema version that the app says it has; "": none. Only for the log. */
     char schema_version[KEDGE_LIMIT_SCHEMA_VERSION_BYTES + 1];
-    /* An administrative change that was made, or after a failure may have been; `other` is another
-     * project that the request names, or "". For the audit log. */
+    /* The request has made an administrative change, or after a failure may have made one. `other`
+     * is another project that the request names, or "". For the audit log. */
     bool changed;
     char other[KEDGE_LIMIT_NAME_BYTES + 1];
     kedge_missing_mutator missing; /* the push was refused with `server-too-old`; for the log */
-    bool unfinished;               /* a part is done, and the same request would do more */
-    /* The budget that refuses it, KEDGE_USAGE_PROJECTS or KEDGE_USAGE_STORED; or NULL. */
+    bool unfinished;               /* a part is done; the same request, sent again, does more */
+    /* The budget that refused the request, KEDGE_USAGE_PROJECTS or KEDGE_USAGE_STORED; or NULL. */
     const char *exceeded;
     int64_t damaged_items; /* items left out of the response because the backend has lost them */
-    /* What the port calls of this thread would cost on AWS, when the ports stand behind a meter
-     * (backend/ports/meter.h); what `later` took is not in it. */
+    /* What the port calls of the request would cost on AWS, without the work that `later` took.
+     * Zero unless the ports have a meter (backend/ports/meter.h). */
     kedge_cost cost;
-    kedge_api_rest rest; /* the body is a beginning, when the request takes parts */
+    kedge_api_rest rest; /* what is to follow the body, when the request takes parts */
 };
 
-#define KEDGE_API_PART_BYTES 524288 /* of a response; the last piece of a part may be over it */
+#define KEDGE_API_PART_BYTES 524288 /* a part of a response ends after the piece that passes it */
 
-/* Handles every request of docs/reference/wire.md but events, health and metrics, which belong to
- * front ends. Always fills `response` (an internal failure is a problem document of its own). The
- * caller initializes `response->body` as an empty buffer. */
+/* Handles every request of docs/reference/wire.md except events, health and metrics, which belong
+ * to front ends. Always fills `response` (an internal failure is a problem document of its own).
+ * The caller initializes `response->body` as an empty buffer. */
 void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *request,
                           kedge_api_response *response);
 
@@ -109,7 +111,7 @@ void kedge_api_problem_of_budget(kedge_api_response *response, const char *name,
 /* Returns whether a request to this path needs no identity. */
 bool kedge_api_is_for_everybody(kedge_bytes path);
 
-/* For the event stream: checks that the identity may read the project and tells its current
+/* For the event stream: checks that the identity may read the project and gives its current
  * version. KEDGE_NOT_FOUND, KEDGE_FORBIDDEN, or a transient failure. */
 kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_identity *identity,
                                            kedge_bytes organization, kedge_bytes project,

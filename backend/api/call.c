@@ -77,7 +77,7 @@ void kedge_api_fail(kedge_api_call *call, kedge_status status)
     default:
         kedge_api_refuse(
             call, 503, "unavailable",
-            "the backend is not available now (%s); nothing was applied by half, try again",
+            "the backend is not available now (%s); nothing was half applied; try again",
             kedge_status_name(status));
         return;
     }

@@ -177,7 +177,7 @@ static kedge_status replay(kedge_api_decided *decided)
                                               &decided->replayed, &call->error);
     if (status == KEDGE_CORRUPT)
         kedge_background_failed(&call->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, &call->error);
-    /* The next request may not get further. It needs no replay behind another snapshot. */
+    /* The next request may not get further. It needs no replay after another snapshot. */
     if (status == KEDGE_UNAVAILABLE) kedge_logged_make_anew(&call->project, decided->head);
     bool cannot = status == KEDGE_UNSUPPORTED || status == KEDGE_LIMIT_EXCEEDED ||
                   status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT;

@@ -25,7 +25,7 @@ static bool read_request(kedge_api_call *call, fork_request *out)
     return true;
 }
 
-/* Writes the new project, or how far the fork is. */
+/* Writes the new project, or the progress of a fork that is not done. */
 static kedge_status write_response(kedge_api_call *call, const fork_request *request,
                                    const kedge_fork *fork)
 {
@@ -58,11 +58,11 @@ static kedge_status write_response(kedge_api_call *call, const fork_request *req
     return KEDGE_OK;
 }
 
-/* Responds to the failures of a fork that the caller can resolve. */
+/* Refuses the request with a code of its own when the caller can resolve the failure. */
 static void refuse_fork(kedge_api_call *call, const fork_request *request, kedge_status status)
 {
-    static const char *const told[] = {"project-exists", "import-under-way", "fork-too-large",
-                                       "item-body-missing", "item-body-damaged"};
+    static const char *const codes[] = {"project-exists", "import-under-way", "fork-too-large",
+                                        "item-body-missing", "item-body-damaged"};
     if (status == KEDGE_NOT_FOUND) {
         const kedge_version *version = NULL;
         if (kedge_api_open_version(call, request->version, 404, "version-not-found", &version)) {
@@ -71,9 +71,9 @@ static void refuse_fork(kedge_api_call *call, const fork_request *request, kedge
         }
         return;
     }
-    for (size_t at = 0; at < sizeof told / sizeof told[0]; at++) {
-        if (strcmp(call->error.code, told[at]) != 0) continue;
-        kedge_api_refuse(call, 409, told[at], "%s", call->error.message);
+    for (size_t at = 0; at < sizeof codes / sizeof codes[0]; at++) {
+        if (strcmp(call->error.code, codes[at]) != 0) continue;
+        kedge_api_refuse(call, 409, codes[at], "%s", call->error.message);
         return;
     }
     kedge_api_fail(call, status);
@@ -87,7 +87,7 @@ void kedge_api_fork(kedge_api_call *call)
     snprintf(call->response->other, sizeof call->response->other, "%s", request.to);
     if (!kedge_api_may_see(call->request->identity, request.target.ref.organization,
                            request.target.ref.project)) {
-        kedge_api_refuse(call, 403, "not-allowed", "the project %s is not of this token",
+        kedge_api_refuse(call, 403, "not-allowed", "this token does not cover the project %s",
                          request.to);
         return;
     }

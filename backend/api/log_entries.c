@@ -20,7 +20,7 @@ typedef struct entry_page {
     kedge_log_reader reader;
     int64_t to; /* the last number that is wanted, in the direction of the walk */
     int64_t left;
-    size_t bytes_max; /* the response ends behind the entry that passes it */
+    size_t bytes_max; /* the response ends after the entry that passes it */
     kedge_wire_log_page end;
     bool written; /* any entry */
 } entry_page;

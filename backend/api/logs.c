@@ -1,4 +1,4 @@
-/* Event logs as a whole: their creation, what they are like, their segments. */
+/* Requests about whole event logs: creation, description, lists, segments, archives, truncation. */
 #include "backend/api/call.h"
 #include "backend/log/segments.h"
 #include "common/error.h"
@@ -18,7 +18,8 @@ static void refuse_with_error(kedge_api_call *call, int status)
     kedge_api_refuse(call, status, call->error.code, "%s", call->error.message);
 }
 
-/* The error of a port names its records and blobs, and says nothing about the request. */
+/* Whether the error comes from a port. It then names records and blobs, which the response must not
+ * show. */
 static bool is_of_port(const kedge_error *error)
 {
     return strncmp(error->code, "log-", 4) != 0 && strncmp(error->code, "json-", 5) != 0 &&
@@ -84,7 +85,7 @@ void kedge_api_log(kedge_api_call *call)
     if (status != KEDGE_OK) kedge_api_log_fail(call, status);
 }
 
-/* Opens the project first: one that does not exist gets no log. */
+/* Opens the project first, so that no log is made for a project that does not exist. */
 void kedge_api_log_create(kedge_api_call *call)
 {
     bool created = false;
@@ -179,7 +180,7 @@ static void write_segment(kedge_json_writer *writer, const kedge_log_segment *se
     kedge_json_end_object(writer);
 }
 
-/* The newest first, from `from` down. */
+/* Lists the segments from the number `from` down. */
 void kedge_api_log_segments(kedge_api_call *call)
 {
     kedge_log log = kedge_api_log_of(call);

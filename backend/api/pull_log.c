@@ -1,4 +1,4 @@
-/* POST pull of a log project: the entries behind the client's version, or the last snapshot.
+/* POST pull of a log project: the entries after the client's version, or the last snapshot.
  *
  * The cookie is known or lost as that of a versioned project is. A response goes on from it, up to
  * an entry that has a snapshot, whose hash it then tells, or up to a bound. A client that has
@@ -304,7 +304,7 @@ static kedge_status respond(log_pull *pull)
     if (status == KEDGE_OK && gap && wants_snapshot(pull, true)) return respond_snapshot(pull);
     if (status == KEDGE_OK && gap) {
         kedge_api_refuse(call, 500, "entries-missing",
-                         "the entries behind %lld are no longer kept, and there is no snapshot",
+                         "the entries after %lld are no longer kept, and there is no snapshot",
                          (long long)pull->from);
         return KEDGE_OK;
     }

@@ -143,7 +143,7 @@ static bool admit_clients(kedge_api_call *call, const kedge_push *push)
         return true;
     }
     kedge_api_refuse(call, 429, "too-many-clients",
-                     "this user has begun with more than %lld client ids in a minute; nothing of "
+                     "this user has begun to use more than %lld client ids in a minute; nothing of "
                      "the push was applied",
                      (long long)limit->per_minute);
     call->response->retry_after_s = (int32_t)((wait_ms + 999) / 1000);

@@ -1,5 +1,5 @@
-/* POST rebase: mutations of another project's versions are replayed onto this one, a part of them
- * at each request. */
+/* POST rebase: replays mutations of another project's versions onto this project. Each request
+ * replays a part of them. */
 #include "backend/versioned/projects/rebase.h"
 #include "backend/api/call.h"
 
@@ -123,7 +123,7 @@ static kedge_status run(kedge_api_call *call, const rebase_request *request)
     return KEDGE_OK;
 }
 
-/* Whether a refusal came behind the retirement of clients that the target knows. */
+/* Whether clients of the target may have been retired before the refusal. */
 static bool may_have_retired(const kedge_api_call *call, const rebase_request *request)
 {
     return strcmp(call->error.code, "job-mismatch") == 0 ||
@@ -135,13 +135,13 @@ static void refuse_rebase(kedge_api_call *call, kedge_status status)
     static const struct {
         const char *code;
         int status;
-    } told[] = {{"rebase-invalid", 400},    {"project-not-found", 404},
-                {"version-not-found", 404}, {"version-not-retained", 404},
-                {"job-mismatch", 409},      {"rebase-range-in-base", 409},
-                {"mutator-unknown", 409}};
-    for (size_t at = 0; at < sizeof told / sizeof told[0]; at++) {
-        if (strcmp(call->error.code, told[at].code) != 0) continue;
-        kedge_api_refuse(call, told[at].status, told[at].code, "%s", call->error.message);
+    } refusals[] = {{"rebase-invalid", 400},    {"project-not-found", 404},
+                    {"version-not-found", 404}, {"version-not-retained", 404},
+                    {"job-mismatch", 409},      {"rebase-range-in-base", 409},
+                    {"mutator-unknown", 409}};
+    for (size_t at = 0; at < sizeof refusals / sizeof refusals[0]; at++) {
+        if (strcmp(call->error.code, refusals[at].code) != 0) continue;
+        kedge_api_refuse(call, refusals[at].status, refusals[at].code, "%s", call->error.message);
         return;
     }
     if (strcmp(call->error.code, "rebase-unfinished") == 0) {

@@ -63,7 +63,7 @@ static bool knows_cookie(kedge_api_call *call, const kedge_version *head,
         kedge_api_fail(call, status);
     else if (!known)
         kedge_api_refuse(call, 410, "version-gone",
-                         "the version of the cookie is none of this project; pull again");
+                         "this project does not have the version of the cookie; pull again");
     return status == KEDGE_OK && known;
 }
 

@@ -171,8 +171,8 @@ static kedge_status check_argument(char kind, kedge_bytes text, kedge_error *err
         int64_t number;
         if (kedge_json_to_integer(text, &number) && number >= 0) return KEDGE_OK;
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-number",
-                          "\"%.*s\" is no number from 0 on", text.size < 64 ? (int)text.size : 64,
-                          text.data);
+                          "\"%.*s\" is not a number from 0 on",
+                          text.size < 64 ? (int)text.size : 64, text.data);
     }
     case 'h': {
         uint8_t hash[KEDGE_SHA256_SIZE];

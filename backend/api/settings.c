@@ -1,6 +1,6 @@
-/* Settings of an organization and of a project, and the access list of a project: resources of the
- * kinds `settings` and `access`, under paths of their own. Their older versions, deletions and
- * rollbacks are those of resources. */
+/* Settings of an organization and of a project, and the access list of a project. Each is a
+ * resource of the kind `settings` or `access`, with a path of its own. Their older versions,
+ * deletions and rollbacks are requests of resources. */
 #include "backend/api/call.h"
 
 /* ---- of an organization ---- */
@@ -28,7 +28,7 @@ void kedge_api_organization_settings_put(kedge_api_call *call)
 
 /* ---- of a project, which the router has let the caller see ---- */
 
-/* Writes for a project that exists. */
+/* Writes the resource if the project exists. */
 static void write_of_project(kedge_api_call *call, const kedge_resource_ref *ref)
 {
     const kedge_version *head;

@@ -1,4 +1,4 @@
-/* Writes the objects of a project as the wire has them. */
+/* Writes versions, items and mutations as docs/reference/wire.md describes them. */
 #include "backend/api/call.h"
 #include "common/error.h"
 #include "wire/patch.h"

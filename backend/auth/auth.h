@@ -1,5 +1,5 @@
-/* The identity of a caller: from a bearer JWT (RFC 7519), which librhonabwy checks against a JWKS,
- * or that of open mode.
+/* Finds the identity of a caller: from a bearer JWT (RFC 7519), which librhonabwy checks against a
+ * JWKS, or the identity of open mode.
  *
  * librhonabwy was chosen because it reads key sets (JWKS), selects by `kid`, and is packaged by
  * Debian; libjwt 1.10 knows no JWKS and cjose has single keys only. Algorithms are pinned to
@@ -29,8 +29,8 @@ typedef struct kedge_auth_result {
 typedef struct kedge_auth_options {
     const kedge_environment *environment;
     bool open; /* everybody on loopback is the administrator */
-    /* JSON text of the key set. Keys that are for something else than verifying signatures (`use`,
-     * `key_ops`) are left out; an RSA key of less than 2048 bits refuses the set. */
+    /* JSON text of the key set. Keys that are not for verifying signatures (`use`, `key_ops`) are
+     * left out. A set with an RSA key of less than 2048 bits is refused. */
     const char *jwks;
     const char *issuer;     /* required value of `iss` */
     const char *audience;   /* required value or member of `aud` */
@@ -42,25 +42,25 @@ typedef struct kedge_auth kedge_auth;
 kedge_status kedge_auth_new(const kedge_auth_options *options, kedge_auth **auth,
                             kedge_error *error);
 void kedge_auth_free(kedge_auth *auth);
-/* Takes the keys of another key set from now on. `changed` tells whether its text is another one
- * than before. With an error the keys of before stay, and nothing has changed. Any thread. */
+/* Replaces the key set. `changed` is whether its text differs from that of the set before. After an
+ * error the keys of before are still in use. Any thread. */
 kedge_status kedge_auth_set_keys(kedge_auth *auth, const char *jwks, bool *changed,
                                  kedge_error *error);
-/* The same with a list of revoked tokens (revoked.h). */
+/* The same for the list of revoked tokens (revoked.h). */
 kedge_status kedge_auth_set_revoked(kedge_auth *auth, const char *revoked, bool *changed,
                                     kedge_error *error);
-/* Another number after each change of the keys or of the revoked tokens: who was admitted under an
- * earlier one may not be admitted any more. Any thread. */
+/* A number that rises with each change of the keys or of the revoked tokens. A token that was good
+ * under a lower number must be checked again. Any thread. */
 uint64_t kedge_auth_generation(kedge_auth *auth);
 /* `authorization` is the header's value, or NULL. KEDGE_UNAUTHORIZED with the code token-missing,
  * token-invalid, token-expired or token-revoked. Any thread. */
 kedge_status kedge_auth_check(kedge_auth *auth, const char *authorization,
                               kedge_auth_result *result, kedge_error *error);
-/* The same from what is remembered, without a check of a signature, which takes some 100 us.
- * KEDGE_NOT_FOUND: the token is not remembered as a good one, and kedge_auth_check must tell. */
+/* Looks for the token among those that were found good before. This saves the check of a signature,
+ * which takes some 100 us. KEDGE_NOT_FOUND: it is not among them; ask kedge_auth_check. */
 kedge_status kedge_auth_look(kedge_auth *auth, const char *authorization, kedge_auth_result *result,
                              kedge_error *error);
-/* How many signatures were looked at. Any thread. */
+/* The number of signatures that were checked. Any thread. */
 uint64_t kedge_auth_checks(const kedge_auth *auth);
 
 #endif

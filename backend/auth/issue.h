@@ -1,6 +1,6 @@
-/* Key pairs, and tokens that are signed with them: for development, and for services that have no
- * login service of their own. A server needs the key set alone. Who has the private
- * key can sign a token for any user. */
+/* Makes key pairs, and signs tokens with them: for development, and for apps without a login
+ * service. A server needs the key set only. Whoever has the private key can sign a token for any
+ * user. */
 #ifndef KEDGE_BACKEND_AUTH_ISSUE_H
 #define KEDGE_BACKEND_AUTH_ISSUE_H
 
@@ -14,13 +14,13 @@
 
 /* Makes a pair for the algorithm "ES256", "EdDSA" or "RS256". `private_key` gets a JWK (RFC 7517),
  * `key_set` a JWKS with the keys of `others` (the JSON of a JWKS, or NULL) and the new public one.
- * `kid` gets the name of the key: its thumbprint (RFC 7638). Both buffers come
- * in made and empty. KEDGE_INVALID_ARGUMENT algorithm-invalid, or jwks-invalid for `others`. */
+ * `kid` gets the name of the key: its thumbprint (RFC 7638). The caller initializes
+ * both buffers as empty. KEDGE_INVALID_ARGUMENT algorithm-invalid, or jwks-invalid for `others`. */
 kedge_status kedge_auth_make_keys(const char *algorithm, const char *others,
                                   kedge_buffer *private_key, kedge_buffer *key_set,
                                   char kid[KEDGE_KID_SIZE], kedge_error *error);
 
-/* The claims of a token. NULL: without it; the first four are needed. */
+/* The claims of a token. A claim that is NULL is left out; the first four are required. */
 typedef struct kedge_auth_claims {
     const char *issuer;
     const char *audience;

@@ -1,4 +1,4 @@
-/* The bucket, without a lock. */
+/* The token bucket of retries, without a lock. */
 #include "backend/aws/budget.h"
 
 #include "backend/aws/client.h"

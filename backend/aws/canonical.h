@@ -4,7 +4,7 @@
 
 #include "backend/aws/sigv4.h"
 
-/* A caller's own and those that a signature adds. */
+/* The caller's headers or parameters, and those that a signature adds. */
 #define KEDGE_AWS_SIGNED_HEADERS_MAX    (KEDGE_HTTP_HEADERS_MAX + 4)
 #define KEDGE_AWS_SIGNED_PARAMETERS_MAX (KEDGE_AWS_PARAMETERS_MAX + 8)
 
@@ -12,8 +12,8 @@
 void kedge_aws_canonical_path(const kedge_aws_signing *signing, kedge_bytes path,
                               kedge_buffer *out);
 
-/* "a=1&b=2": encoded, then sorted by name and by value. This is also a query as it can be sent. At
- * most KEDGE_AWS_SIGNED_PARAMETERS_MAX. */
+/* "a=1&b=2": encoded, then sorted by name and by value. The result can also be sent as the query.
+ * At most KEDGE_AWS_SIGNED_PARAMETERS_MAX. */
 void kedge_aws_canonical_query(const kedge_aws_parameter *parameters, size_t count,
                                kedge_buffer *out);
 

@@ -1,4 +1,4 @@
-/* The client: its endpoints, and a call with its tries. */
+/* The client of AWS: its endpoints, and a call with its tries. */
 #include "backend/aws/internal.h"
 
 #include "backend/aws/backoff.h"
@@ -18,7 +18,7 @@ static bool is_region(const char *text)
     return size > 0 && size < 64 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == size;
 }
 
-/* AWS's own: China has another domain. */
+/* The endpoint of AWS itself. China has another domain. */
 static void default_endpoint(kedge_aws_service service, const char *region, char *endpoint)
 {
     static const char *const hosts[KEDGE_AWS_SERVICES] = {"dynamodb", "s3", "sqs",
@@ -27,8 +27,8 @@ static void default_endpoint(kedge_aws_service service, const char *region, char
              hosts[service], region, strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
 }
 
-/* Scheme and host, with a port where it is not the scheme's: what a signature and
- * a URL start from. */
+/* Keeps scheme and host, and the port unless it is the default of the scheme. Signatures and URLs
+ * start with them. */
 static kedge_status set_endpoint(kedge_aws_client *client, kedge_aws_service service,
                                  const char *given, kedge_error *error)
 {
@@ -45,7 +45,7 @@ static kedge_status set_endpoint(kedge_aws_client *client, kedge_aws_service ser
         strcspn(given + scheme, "/?#@ \r\n") < size - scheme) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "aws-endpoint-invalid",
                           "the endpoint of %s is \"%.100s\"; it must be http:// or https:// and a "
-                          "host, with a port or without",
+                          "host, with or without a port",
                           kedge_aws_service_name(service), given);
     }
     const char *port = https ? ":443" : ":80";
@@ -132,7 +132,7 @@ int64_t kedge_aws_client_skew_ms(const kedge_aws_client *client)
 
 /* ---- a call ---- */
 
-/* What AWS lets a clock be off by, at the least. */
+/* AWS accepts a clock that is wrong by at least so much. */
 #define SKEW_TOLERATED_MS 300000
 
 /* A call under way. */
@@ -153,8 +153,8 @@ static int64_t monotonic_ms(const kedge_aws_client *client)
     return client->environment->monotonic_ms(client->environment->context);
 }
 
-/* The deadline of one try: a call that may take long may take long in one try. A body gets the time
- * that a slow line needs, a MiB a second, and the service the time that it was asked to wait. */
+/* The deadline of one try: two fifths of the call's, but at least the time that the body needs at a
+ * MiB a second. The time that the service was asked to wait is added. */
 static int64_t deadline_of_try(const kedge_aws_client *client, const kedge_aws_request *request,
                                int64_t deadline_ms)
 {
@@ -164,7 +164,7 @@ static int64_t deadline_of_try(const kedge_aws_client *client, const kedge_aws_r
     return (share_ms > least_ms ? share_ms : least_ms) + request->wait_ms;
 }
 
-static void see_clock(kedge_aws_client *client, const kedge_aws_response *response)
+static void note_clock(kedge_aws_client *client, const kedge_aws_response *response)
 {
     kedge_bytes date;
     int64_t there_ms = 0;
@@ -188,8 +188,8 @@ static kedge_status try_once(kedge_aws_run *run, kedge_error *error)
     run->ending.last = reply.error;
     run->retry_after_ms = reply.retry_after_ms;
     if (reply.status == 0) return KEDGE_OK;
-    see_clock(run->client, run->response);
-    /* The response to a HEAD cannot say why. */
+    note_clock(run->client, run->response);
+    /* The response to a HEAD has no body that could name the clock as the reason. */
     if (run->ending.outcome == KEDGE_AWS_FORBIDDEN && run->response->message[0] == '\0' &&
         llabs(atomic_load(&run->client->skew_seen_ms) - atomic_load(&run->client->skew_ms)) >
             SKEW_TOLERATED_MS) {
@@ -198,7 +198,7 @@ static kedge_status try_once(kedge_aws_run *run, kedge_error *error)
     return KEDGE_OK;
 }
 
-/* Waits for the time of the next try; false when there is to be none. */
+/* Waits before the next try. Returns false when no time or no retry token is left for it. */
 static bool wait_for_retry(kedge_aws_run *run)
 {
     bool throttled = run->ending.outcome == KEDGE_AWS_THROTTLED;
@@ -213,9 +213,10 @@ static bool wait_for_retry(kedge_aws_run *run)
     return true;
 }
 
-/* Whether to try again. Nothing is lost by it: a request that was refused for its clock or its
- * token had no effect, and one whose outcome is unknown is remembered. */
-static bool go_on(kedge_aws_run *run)
+/* Returns whether to try again, after the wait before that. Repeating does no harm: a request that
+ * was refused because of its clock or token had no effect, and kedge_aws_call notes it when the
+ * outcome of a try is unknown. */
+static bool wants_another_try(kedge_aws_run *run)
 {
     kedge_aws_client *client = run->client;
     if (run->ending.tries >= KEDGE_AWS_TRIES_MAX) return false;
@@ -275,7 +276,8 @@ kedge_status kedge_aws_call(kedge_aws_client *client, const kedge_aws_request *r
     kedge_status status = kedge_deadline_check(error);
     if (status != KEDGE_OK) return status;
     status = try_once(&run, error);
-    while (status == KEDGE_OK && run.ending.outcome != KEDGE_AWS_SUCCEEDED && go_on(&run)) {
+    while (status == KEDGE_OK && run.ending.outcome != KEDGE_AWS_SUCCEEDED &&
+           wants_another_try(&run)) {
         if (run.ending.outcome == KEDGE_AWS_UNKNOWN) response->earlier_unknown = true;
         status = try_once(&run, error);
     }

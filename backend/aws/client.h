@@ -90,7 +90,7 @@ typedef struct kedge_aws_request {
     kedge_bytes body;
     size_t response_bytes_max;
     int64_t deadline_ms; /* of the whole call; 0: the client's */
-    /* What is right once may be wrong a moment later: not sent again after a try whose
+    /* A repeated request could have another effect: it is not sent again after a try whose
      * outcome is unknown, which KEDGE_UNAVAILABLE then says. A try that had no effect
      * is followed by others. */
     bool once;

@@ -116,7 +116,7 @@ static kedge_status make_token(const kedge_aws_lookup *lookup, kedge_buffer *tok
         kedge_buffer_append_text(
             token, kedge_aws_variable(lookup->options, "AWS_CONTAINER_AUTHORIZATION_TOKEN"));
     }
-    kedge_buffer_append(token, "", 0); /* the NUL behind what was read */
+    kedge_buffer_append(token, "", 0); /* the NUL after what was read */
     if (status == KEDGE_OK) status = kedge_buffer_status(token, error);
     if (status != KEDGE_OK) return status;
     while (token->size > 0 && strchr(" \t\r\n", token->data[token->size - 1]) != NULL) {

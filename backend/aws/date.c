@@ -85,7 +85,7 @@ static bool read_offset(kedge_bytes text, int64_t *offset_ms)
     return true;
 }
 
-/* The digits of a fraction of a second, in milliseconds; `rest` goes on behind them. */
+/* The digits of a fraction of a second, in milliseconds; `rest` goes on after them. */
 static bool read_fraction(kedge_bytes *rest, int64_t *fraction_ms)
 {
     size_t digits = 1; /* and the point */

@@ -7,7 +7,7 @@
 
 /* "Sun, 06 Nov 1994 08:49:37 GMT" in milliseconds since 1970; false for anything else. */
 bool kedge_aws_date_read(kedge_bytes text, int64_t *time_ms);
-/* "1994-11-06T08:49:37Z", also with a fraction, which is cut behind milliseconds, and with "+01:00"
+/* "1994-11-06T08:49:37Z", also with a fraction, which is cut after milliseconds, and with "+01:00"
  * for "Z". */
 bool kedge_aws_timestamp_read(kedge_bytes text, int64_t *time_ms);
 

@@ -1,4 +1,4 @@
-/* Keys, records and conditions as DynamoDB's JSON. Names stand behind '#', so that reserved words
+/* Keys, records and conditions as DynamoDB's JSON. Names stand after '#', so that reserved words
  * do no harm; values are typed: {"S":…}, {"B":…} as base64, {"N":"…"}. */
 #include "backend/aws/dynamodb_internal.h"
 #include "common/base64.h"

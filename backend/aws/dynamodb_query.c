@@ -1,6 +1,6 @@
 /* Queries on DynamoDB.
  *
- * In the table, a query goes on behind `after` by an ExclusiveStartKey, which DynamoDB refuses when
+ * In the table, a query goes on after `after` by an ExclusiveStartKey, which DynamoDB refuses when
  * it is outside the bounds: then the bounds alone decide. In the index the key of a place has the
  * record's sort key in it, which the port's caller does not know; there `after` becomes a bound,
  * and the record that stands on it is left out. */

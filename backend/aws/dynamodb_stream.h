@@ -2,7 +2,7 @@
  *
  * A position is a sequence number; the one in front of a shard's first change is "at-" and that
  * change's number. Between two reads the port keeps the service's iterator, which also stands
- * behind stretches of a shard without changes; an iterator that has expired is replaced by one from
+ * after stretches of a shard without changes; an iterator that has expired is replaced by one from
  * the position. */
 #ifndef KEDGE_BACKEND_AWS_DYNAMODB_STREAM_H
 #define KEDGE_BACKEND_AWS_DYNAMODB_STREAM_H

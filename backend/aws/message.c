@@ -113,7 +113,7 @@ static kedge_status message_of(const kedge_aws_client *client, const kedge_aws_r
             response->region[0] == '\0' ? "another one" : response->region, response->code);
     case KEDGE_AWS_FOREIGN:
         return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
-                          "what answered %d at %.80s is not %s; check %s and proxies",
+                          "the response %d at %.80s is not from %s; check %s and proxies",
                           response->status, endpoint, name, variables[request->service]);
     case KEDGE_AWS_OUT_OF_BOUNDS:
         return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "answer-too-large",

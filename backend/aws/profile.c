@@ -152,7 +152,7 @@ static kedge_status parse_section(parser *at, kedge_bytes text, kedge_error *err
     if (end == NULL) return fail_line(at, "a section's name has no closing bracket", error);
     kedge_bytes behind = trim((kedge_bytes){end + 1, text.size - (size_t)(end + 1 - text.data)});
     if (behind.size > 0 && !begins_comment(behind)) {
-        return fail_line(at, "something stands behind a section's name", error);
+        return fail_line(at, "there is text after a section's name", error);
     }
     at->rank = rank_section(at, trim((kedge_bytes){text.data + 1, (size_t)(end - text.data) - 1}));
     at->in_setting = false;

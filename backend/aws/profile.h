@@ -3,7 +3,7 @@
  * Source: AWS SDKs and Tools Reference Guide, "Shared config and credentials files". Sections are
  * "[name]" in the credentials file, "[default]" and "[profile name]" in the config file; other
  * sections are passed over. Lines are "name = value"; '#' and ';' begin a comment at the start of a
- * line or behind white space; a line indented deeper than the setting before it belongs to that
+ * line or after white space; a line indented deeper than the setting before it belongs to that
  * one's nested settings and is passed over. The credentials file goes before the config file, and
  * "[profile default]" before "[default]". */
 #ifndef KEDGE_BACKEND_AWS_PROFILE_H

@@ -16,7 +16,8 @@ typedef struct kedge_s3_options {
     kedge_aws_client *client; /* must outlive the port */
     const char *bucket;
     const char *prefix; /* "" or NULL: none; else ends with '/' */
-    /* "http://host/bucket/key" instead of "http://bucket.host/key": for endpoints of one's own. */
+    /* "http://host/bucket/key" instead of "http://bucket.host/key": for endpoints other than
+     * AWS's. */
     bool path_style;
 } kedge_s3_options;
 

@@ -1,7 +1,7 @@
 /* put_if_absent in parts: CreateMultipartUpload, UploadPart one after the other, and
  * CompleteMultipartUpload under the condition that the key is free.
  *
- * Nothing stands under the key before the completion, and everything behind it, so a crash leaves
+ * Nothing stands under the key before the completion, and everything after it, so a crash leaves
  * all or nothing, and at most parts that the bucket's lifecycle removes.
  *
  * Some servers of the S3 protocol (radosgw among them) ignore the condition of a completion and

@@ -34,7 +34,7 @@ static kedge_status queue_send(void *context, kedge_bytes owner, kedge_bytes gro
 
 /* ---- receive ---- */
 
-/* A message that was damaged on its way is left out, and so is what stands behind it in its group:
+/* A message that was damaged on its way is left out, and so is what stands after it in its group:
  * they come again together, in order, until it is whole or the redrive policy takes it away. */
 typedef struct skipped {
     kedge_bytes groups[KEDGE_SQS_BATCH_MAX];
@@ -62,7 +62,7 @@ static kedge_status add_delivery(const kedge_sqs *self, const kedge_sqs_message 
 }
 
 /* One that is whole, but that this port cannot have sent, will not become better: it goes on as it
- * is, so that its consumer fails it alone, and not those behind it. */
+ * is, so that its consumer fails it alone, and not those after it. */
 static bool decode(const kedge_sqs_message *message, kedge_buffer *memory,
                    kedge_queue_message *decoded)
 {

@@ -14,7 +14,7 @@
 #define LOOK_MS 30000
 /* A queue may answer "none" too early to a receive that does not wait. */
 #define LOOK_WAIT_MS 1000
-/* A look ends behind so many bytes of responses. */
+/* A look ends after so many bytes of responses. */
 #define LOOK_BYTES_MAX ((size_t)32 << 20)
 
 /* What one look took. Each round has at least one letter. */

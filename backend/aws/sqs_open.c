@@ -23,7 +23,7 @@ static bool is_url(const char *queue)
     return strncmp(queue, "http://", 7) == 0 || strncmp(queue, "https://", 8) == 0;
 }
 
-/* What stands behind the last separator: the name in a URL ('/') or an ARN (':'). */
+/* What stands after the last separator: the name in a URL ('/') or an ARN (':'). */
 static const char *last_part(const char *text, char separator)
 {
     const char *last = strrchr(text, separator);

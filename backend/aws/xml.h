@@ -10,10 +10,10 @@
 #define KEDGE_AWS_XML_PATH_BYTES_MAX 512
 #define KEDGE_AWS_XML_TEXT_BYTES_MAX 65536 /* of one element */
 
-/* Called at the end of each element, in the order of the ends: a container comes behind what it
+/* Called at the end of each element, in the order of the ends: a container comes after what it
  * contains. `path` names the element from the root, without namespaces ("ListBucketResult/
  * Contents/Key"). `text` is what stands in it outside of other elements, white space kept, with a
- * NUL behind it. Borrowed during the call. False ends the reading with KEDGE_NO_MEMORY. */
+ * NUL after it. Borrowed during the call. False ends the reading with KEDGE_NO_MEMORY. */
 typedef bool (*kedge_aws_xml_element)(void *context, const char *path, kedge_bytes text);
 
 /* KEDGE_PROTOCOL "xml-invalid": not one whole document, or outside of the bounds; `element` may

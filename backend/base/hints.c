@@ -73,7 +73,7 @@ void kedge_unlisted_close(kedge_unlisted *unlisted)
     pthread_mutex_destroy(&unlisted->lock);
 }
 
-/* The slash is in no organization. */
+/* The slash separates: no name of an organization contains one. 0 marks a place as empty. */
 static uint64_t hash_of(kedge_bytes organization, kedge_bytes id)
 {
     uint8_t hash[KEDGE_SHA256_SIZE];
@@ -172,7 +172,7 @@ void kedge_log_hints_close(kedge_log_hints *hints)
     kedge_release(hints->allocator, hints->places);
 }
 
-/* An id is the start of a hash, so that any of its bytes are a hash of it. */
+/* An id is the start of a hash, so its first bytes choose the place. */
 static kedge_log_hint *hint_place(kedge_log_hints *hints, const uint8_t *id)
 {
     return &hints->places[((size_t)id[0] << 8 | id[1]) % KEDGE_LOG_HINTS];

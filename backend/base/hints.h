@@ -68,7 +68,7 @@ void kedge_unlisted_close(kedge_unlisted *unlisted);
  * `*since` is for kedge_unlisted_note. */
 bool kedge_unlisted_has(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id,
                         uint64_t *since);
-/* Does nothing when something was forgotten since: the list may have been put behind the read. */
+/* Does nothing when something was forgotten since: the list may have been put after the read. */
 void kedge_unlisted_note(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id,
                          uint64_t since);
 void kedge_unlisted_forget(kedge_unlisted *unlisted, kedge_bytes organization, kedge_bytes id);

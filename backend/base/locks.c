@@ -24,7 +24,7 @@ static bool is_same_project(const kedge_project_ref *left, const kedge_project_r
            kedge_bytes_equal(left->project, right->project);
 }
 
-/* The first place at or behind `at` for the name; NULL: there is none. */
+/* The first place at or after `at` for the name; NULL: there is none. */
 static kedge_lock_place *find(kedge_lock_place *at, const kedge_lock_name *name)
 {
     while (at != NULL && !(is_same_project(&at->name.project, &name->project) &&

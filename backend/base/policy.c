@@ -16,8 +16,7 @@
 #define LIST_DEPTH 4
 #define ALLOWED    "allowed is {\"roles\":{ROLE:[NAME,...],...},\"default\":[NAME,...]}"
 #define NAMES                                                                                      \
-    "allowed are at most 256 names of mutators, or beginnings of names with a * behind, in an "    \
-    "array"
+    "allowed are at most 256 names of mutators, or beginnings of names followed by *, in an array"
 
 /* What one role may call. */
 typedef struct rule {
@@ -125,7 +124,7 @@ static kedge_status read_members(rules *read, kedge_error *error)
     kedge_status status = KEDGE_OK;
     if (kedge_json_type_of(read->text) != KEDGE_JSON_OBJECT)
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "policy-invalid",
-                          "the policy is no JSON object: " ALLOWED);
+                          "the policy is not a JSON object: " ALLOWED);
     kedge_json_iterator members = kedge_json_iterate(read->text);
     while (status == KEDGE_OK && kedge_json_next_member(&members, &key, &value)) {
         if (kedge_json_text_equals(key, "roles")) {
@@ -157,7 +156,7 @@ static kedge_status read_rules(const kedge_allocator *allocator, const char *tex
         status = kedge_fail_no_memory(error);
     } else if (status != KEDGE_OK) {
         status = kedge_fail(error, KEDGE_INVALID_ARGUMENT, "policy-invalid",
-                            "the policy is no JSON: %.100s; " ALLOWED, wrong.message);
+                            "the policy is not JSON: %.100s; " ALLOWED, wrong.message);
     } else if (!kedge_arena_copy(&read.arena, kedge_buffer_bytes(&canonical), &read.text)) {
         status = kedge_fail_no_memory(error);
     }

@@ -10,7 +10,7 @@
 
 #define PARTITION    "Stream#"
 #define SHARD        "Shard#"
-#define BEHIND_SHARD "Shard$" /* behind every key that starts with SHARD */
+#define BEHIND_SHARD "Shard$" /* after every key that starts with SHARD */
 #define EXPIRED      "Expired#"
 #define KEY_SIZE     (sizeof EXPIRED + 24 + KEDGE_STREAM_SHARD_BYTES_MAX)
 #define ATTRIBUTES   7

@@ -15,7 +15,7 @@ typedef struct kedge_snapshot_consumer {
     int64_t work_ms;       /* that the worker has for a message */
 } kedge_snapshot_consumer;
 
-/* After how long a message goes to a worker again: behind a failure later and later. */
+/* After how long a message goes to a worker again: after a failure later and later. */
 int64_t kedge_snapshot_again_ms(kedge_status status, uint32_t receive_count);
 
 /* Receives a message, for which the queue may wait, and works it off. `*received`: there was one;

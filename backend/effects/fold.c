@@ -70,7 +70,7 @@ static kedge_status find_last(folding *work, kedge_error *error)
     return status;
 }
 
-/* The piece before, unless it is gone, or entries behind it are: then it begins again. */
+/* The piece before, unless it is gone, or entries after it are: then it begins again. */
 static kedge_status find_base(folding *work, const kedge_fold_piece *piece, kedge_error *error)
 {
     kedge_log_segment oldest;
@@ -195,7 +195,7 @@ static kedge_status make_piece(folding *work, int64_t entries_max, kedge_fold_pi
     status = apply_entries(work, error);
     if (status == KEDGE_OK && !work->any && work->to == work->at)
         return kedge_fail(error, KEDGE_UNSUPPORTED, "snapshot-empty",
-                          "no event stands in front of entry %lld of the log %.*s",
+                          "there is no event before entry %lld of the log %.*s",
                           (long long)work->at, (int)work->log->name.size, work->log->name.data);
     if (status != KEDGE_OK) return status;
     kedge_deadline_begin_commit();

@@ -14,7 +14,7 @@
 
 #include "backend/effects/snapshots.h"
 
-#define KEDGE_FOLD_BYTES_MAX 16777216 /* of changes, in memory: a piece ends behind so many */
+#define KEDGE_FOLD_BYTES_MAX 16777216 /* of changes, in memory: a piece ends after so many */
 
 /* How far the snapshot has come. Start from {.number = -1}. */
 typedef struct kedge_fold_piece {

@@ -33,8 +33,8 @@ kedge_status kedge_fold_base_open(kedge_fold_base *base, const char *id, const c
 /* The project record is the item of the collection "" and the id "". */
 kedge_state_reader kedge_fold_base_reader(kedge_fold_base *base);
 
-/* The item at a place, and the place behind it; starts from {0}. Valid until another chunk is read.
- * KEDGE_DONE behind the last. */
+/* The item at a place, and the place after it; starts from {0}. Valid until another chunk is read.
+ * KEDGE_DONE after the last. */
 typedef struct kedge_fold_place {
     size_t chunk;
     size_t item;

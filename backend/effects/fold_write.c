@@ -14,7 +14,7 @@ typedef struct writing {
     kedge_buffer name;   /* of the collection that is open */
     kedge_buffer *chunk; /* `first` or `later` */
     kedge_json_writer writer;
-    kedge_buffer row; /* what the row of `later` has behind the hash */
+    kedge_buffer row; /* what the row of `later` has after the hash */
     size_t items;     /* of the chunk */
     size_t count;     /* of the rows */
 } writing;

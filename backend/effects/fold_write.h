@@ -5,7 +5,7 @@
 
 #include "backend/effects/fold_base.h"
 
-#define KEDGE_FOLD_CHUNK_BYTES 262144 /* a chunk ends behind so many; a long item can be longer */
+#define KEDGE_FOLD_CHUNK_BYTES 262144 /* a chunk ends after so many; a long item can be longer */
 
 /* Writes the chunks as parts of the snapshot `id`, and gives its text, which nothing has yet. The
  * same state gives the same chunks and text. KEDGE_UNSUPPORTED "snapshot-too-large". */

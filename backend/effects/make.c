@@ -59,7 +59,7 @@ static kedge_status make_of_project(const kedge_log *log, int64_t number, kedge_
     project.history = &kedge_logged_history;
     if (number == 0)
         return kedge_fail(error, KEDGE_UNSUPPORTED, "snapshot-empty",
-                          "no mutation stands in front of entry 0");
+                          "there is no mutation before entry 0");
     memcpy(logged.id, piece->id, sizeof logged.id);
     kedge_status status =
         kedge_logged_snapshot_piece(&project, number, KEDGE_EFFECTS_PIECE_ENTRIES, &logged, error);

@@ -14,7 +14,7 @@ typedef struct pending_key {
     kedge_log_key sort;
 } pending_key;
 
-/* A num says how long it is, so that two of them, one behind the other, are in order. */
+/* A num says how long it is, so that two of them, one after the other, are in order. */
 static pending_key key_of(const kedge_log *log, const kedge_log_place *at)
 {
     kedge_log_key num = kedge_log_key_num(at->num);

@@ -281,7 +281,7 @@ static void move_to(kedge_reader_checkpoint *checkpoint, kedge_bytes position)
     checkpoint->position[position.size] = '\0';
 }
 
-/* Moves the checkpoint behind what was handled. */
+/* Moves the checkpoint past what was handled. */
 static kedge_status advance(round_work *work, kedge_reader_checkpoint *checkpoint,
                             const kedge_stream_batch *batch, size_t handled, kedge_error *error)
 {

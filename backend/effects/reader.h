@@ -52,7 +52,7 @@ typedef struct kedge_stream_reader_options {
      * others come again. With fewer than `count` it says why by its status. */
     kedge_status (*handle)(void *context, const kedge_stream_change *changes, size_t count,
                            size_t *handled, kedge_error *error);
-    /* Called behind the record about it. May be NULL. */
+    /* Called after the record about it. May be NULL. */
     void (*expired)(void *context, const kedge_stream_expired *expired);
     void *context;
 } kedge_stream_reader_options;

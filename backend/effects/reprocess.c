@@ -104,7 +104,7 @@ static kedge_status write_progress(reprocessing *run, kedge_write_kind kind, ked
 /* ---- a log ---- */
 
 /* The number of the first entry of the newest segment that began before the time; all entries that
- * are younger stand there or behind. */
+ * are younger are there or later. */
 static kedge_status find_start(reprocessing *run, const kedge_log *log, int64_t *number,
                                kedge_error *error)
 {

@@ -108,7 +108,7 @@ static bool is_busy(const work_on_log *work)
     return work->pending.owner[0] != '\0' && age_ms <= max_ms && age_ms >= -max_ms;
 }
 
-/* A damaged item would hold up all behind it for ever. */
+/* A damaged item would hold up all after it for ever. */
 static kedge_status mend_first(work_on_log *work, const kedge_error *damage, kedge_error *error)
 {
     kedge_background_failed(&work->project, KEDGE_BACKGROUND_LOG_SNAPSHOTS, damage);

@@ -155,7 +155,7 @@ static void write_entry(kedge_json_writer *json, const kedge_audit_entry *entry)
     write_text(json, "detail", kedge_bytes_of(entry->detail));
 }
 
-/* With the mutex. A full disk may take a part of a line: the next one begins behind its end. */
+/* With the mutex. A full disk may take a part of a line: the next one begins after its end. */
 static bool put_line(kedge_audit *audit, kedge_bytes text)
 {
     ssize_t written;

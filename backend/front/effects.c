@@ -19,12 +19,13 @@ void kedge_effects_log_expired(kedge_logger *logger, const kedge_stream_expired 
     kedge_json_key(&line.json, "since_ms");
     kedge_json_integer(&line.json, expired->since_ms);
     kedge_json_key(&line.json, "detail");
-    kedge_json_chars(&line.json,
-                     expired->damaged
-                         ? "nobody knows how far the shard was read: what is kept of it is read "
-                           "again; kedge-admin reprocess-logs makes up for what is not"
-                         : "changes were lost before they were read; kedge-admin "
-                           "reprocess-logs does what they would have caused");
+    kedge_json_chars(
+        &line.json, expired->damaged
+                        ? "it is unknown how far the shard was read; the changes that are kept are "
+                          "read again; kedge-admin reprocess-logs does what the others would "
+                          "have caused"
+                        : "changes were lost before they were read; kedge-admin "
+                          "reprocess-logs does what they would have caused");
     kedge_logger_end(&line);
 }
 

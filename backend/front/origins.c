@@ -45,7 +45,7 @@ kedge_status kedge_cors_origins_check(const kedge_cors_origins *origins, kedge_e
         return kedge_fail(
             error, KEDGE_INVALID_ARGUMENT, "origin-invalid",
             "\"%.100s\" is not an origin: it must be scheme://host or scheme://host:port "
-            "and nothing behind, for example https://app.example.com",
+            "and nothing after it, for example https://app.example.com",
             origins->allowed[i]);
     }
     return KEDGE_OK;

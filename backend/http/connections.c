@@ -168,7 +168,7 @@ static bool count_address(kedge_connections *connections, uint64_t address)
     return true;
 }
 
-/* Frees the place of an address without connections, and moves those behind it that would not be
+/* Frees the place of an address without connections, and moves those after it that would not be
  * found any more. */
 static void uncount_address(kedge_connections *connections, uint64_t address)
 {

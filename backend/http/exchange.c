@@ -88,7 +88,7 @@ static void refuse_body(kedge_exchange *exchange)
     kedge_server_connection_linger(exchange->context->connections,
                                    socket_context(exchange->connection));
     kedge_api_problem(&exchange->response, 400, "body-invalid",
-                      "the body has a chunk that is none, or a trailer");
+                      "the body has a malformed chunk, or a trailer");
 }
 
 /* Whether there is room for the body and a small response. */

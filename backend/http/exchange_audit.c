@@ -30,7 +30,7 @@ static enum MHD_Result keep_last(void *context, enum MHD_ValueKind kind, const c
 }
 
 /* The last address of the last header, which is the one that the proxy itself has seen: a proxy may
- * add a header of its own behind that of the peer. */
+ * add a header of its own after that of the peer. */
 static bool read_forwarded(kedge_exchange *exchange, char address[ADDRESS_SIZE])
 {
     unsigned char number[sizeof(struct in6_addr)];

@@ -144,7 +144,7 @@ static void append_line(kedge_buffer *out, kedge_bytes line)
 }
 
 /* What a peer may put around a value is no part of it (RFC 9112, section 5.1). The library would
- * take what stands behind a value for a part of it, and would not know the body of a request with
+ * take what stands after a value for a part of it, and would not know the body of a request with
  * "Transfer-Encoding: chunked " for a chunked one. */
 static void pass_header(kedge_gate *gate, kedge_bytes name, kedge_bytes value)
 {
@@ -253,7 +253,7 @@ static void take_head(kedge_gate *gate, char c)
 
 /* ---- bytes of a chunked body ---- */
 
-/* The library gets the size of a chunk when its line is complete, without what is behind it, and so
+/* The library gets the size of a chunk when its line is complete, without what is after it, and so
  * can be given the end of the body at any time. */
 static void pass_size(kedge_gate *gate)
 {

@@ -20,7 +20,7 @@
 #define KEDGE_GATE_METHOD_BYTES    32
 #define KEDGE_GATE_HEADERS         64
 #define KEDGE_GATE_PARAMETERS      32  /* of a query */
-#define KEDGE_GATE_EXTENSION_BYTES 256 /* behind the size of a chunk */
+#define KEDGE_GATE_EXTENSION_BYTES 256 /* after the size of a chunk */
 #define KEDGE_GATE_CHUNK_DIGITS    8   /* of its size */
 #define KEDGE_GATE_LENGTH_DIGITS   15  /* of Content-Length */
 
@@ -34,9 +34,9 @@ typedef enum kedge_gate_state {
     KEDGE_GATE_CHUNK_EXTENSION,
     KEDGE_GATE_CHUNK_SIZE_END, /* the line feed */
     KEDGE_GATE_CHUNK_DATA,
-    KEDGE_GATE_CHUNK_END, /* the carriage return behind the data */
+    KEDGE_GATE_CHUNK_END, /* the carriage return after the data */
     KEDGE_GATE_CHUNK_END_END,
-    KEDGE_GATE_LAST_END, /* that of the empty line behind the last chunk */
+    KEDGE_GATE_LAST_END, /* that of the empty line after the last chunk */
     KEDGE_GATE_LAST_END_END,
     KEDGE_GATE_DROPS, /* something was refused: what comes is read and dropped */
     KEDGE_GATE_BROKEN /* without memory: nothing is read any more */

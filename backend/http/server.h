@@ -23,7 +23,7 @@
  *   reload.c        reads it again: keys (key_source.c), revoked tokens, the certificate (tls.c)
  *   main.c          opens the ports and starts all of it
  *
- * Who asks is told by backend/auth; what every front end does with a request and a response stands
+ * backend/auth says who asks; what every front end does with a request and a response stands
  * in backend/front.
  *
  * Memory, whatever peers send: 4096 connections of 32 KiB each (128 MiB), and 17 KiB for the token

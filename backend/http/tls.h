@@ -12,7 +12,7 @@
 
 #define KEDGE_TLS_CHAIN_MAX 16
 
-/* Takes another certificate, with its chain behind it, and its key, both PEM. With an error the one
+/* Takes another certificate, with its chain after it, and its key, both PEM. With an error the one
  * of before stays: KEDGE_INVALID_ARGUMENT "certificate-invalid" when one of them cannot be read, or
  * when the key is of another certificate. Any thread. */
 kedge_status kedge_tls_load(const char *certificate, const char *key, kedge_error *error);

@@ -240,7 +240,7 @@ static kedge_status tell_summary(collecting *work, kedge_error *error)
 }
 
 /* The order matters. A writer that found a blob's key taken before there was a mark has committed
- * long before the mark is as old as the grace, so that the references, which are read behind that
+ * long before the mark is as old as the grace, so that the references, which are read after that
  * moment, have it; one that came after has taken the mark away. */
 static kedge_status run(collecting *work, kedge_error *error)
 {

@@ -1,4 +1,5 @@
-/* Gathering references: the state in front of the oldest version, checkpoints, versions. */
+/* Gathers the references to blobs: of the state before the oldest version, of versions, and of
+ * checkpoints. */
 #include "backend/jobs/gc_references.h"
 
 #include "backend/base/backend.h"
@@ -75,7 +76,7 @@ static kedge_status add_page(gathering *work, const kedge_record_set *set, int64
         if (kedge_retained_is_gone(&set->records[i])) return removed_meanwhile(error);
         if (number != *next) {
             return kedge_fail(error, KEDGE_CORRUPT, "version-missing",
-                              "version %lld is not there: nobody knows which blobs it needs",
+                              "version %lld is missing, and so it is unknown which blobs it needs",
                               (long long)*next);
         }
         status = add_version(work, &set->records[i], error);
@@ -108,7 +109,7 @@ static kedge_status add_versions(gathering *work, kedge_error *error)
     return status;
 }
 
-/* ---- the state in front of the oldest version ---- */
+/* ---- the state before the oldest version ---- */
 
 static kedge_status add_base(gathering *work, kedge_error *error)
 {
@@ -149,7 +150,7 @@ static kedge_status add_checkpoint(void *context, const kedge_record *record, ke
     return kedge_checkpoint_visit_chunks(work->project->allocator, record, add_chunk, work, error);
 }
 
-/* The chunks of all checkpoints that have a record, also of those that no version leads to. */
+/* Adds the chunks of every checkpoint that has a record, also when no version refers to it. */
 static kedge_status add_checkpoints(gathering *work, kedge_error *error)
 {
     return kedge_visit_records(work->project, "Collection#", add_checkpoint, work, error);

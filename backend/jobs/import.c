@@ -87,7 +87,7 @@ static kedge_status read_lines(importing *work, const kedge_line_source *lines, 
     }
     if (end) return KEDGE_OK;
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, KEDGE_IMPORT_DAMAGED,
-                      "the export has lines behind line %lld, its last one, {\"end\":…}",
+                      "the export has lines after line %lld, its last one, {\"end\":…}",
                       (long long)work->chain.lines + 1);
 }
 

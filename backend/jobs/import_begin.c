@@ -11,8 +11,8 @@
 static kedge_status versions_there(const importing *work, int64_t number, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_CONFLICT, "version-exists",
-                      "under the name \"%.*s\" stands a version %lld which is not of this export, "
-                      "although there is no such project; import under another name",
+                      "the name \"%.*s\" has a version %lld that is not of this export, although "
+                      "there is no such project; import under another name",
                       (int)work->project->ref.project.size, work->project->ref.project.data,
                       (long long)number);
 }

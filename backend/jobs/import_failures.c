@@ -1,4 +1,4 @@
-/* Import: the failures that more than one of its files reports. */
+/* Import: the failures that several of its files report. */
 #include "backend/jobs/import_internal.h"
 
 #include "common/error.h"
@@ -12,6 +12,6 @@ kedge_status import_damaged(const char *what, kedge_error *error)
 kedge_status import_raced(kedge_error *error)
 {
     return kedge_fail(error, KEDGE_UNAVAILABLE, "import-raced",
-                      "another process goes on with this, or has ended it; see whether the project "
-                      "is there, or run this again");
+                      "another process has taken this over, or has ended it; check whether the "
+                      "project exists, or run the command again");
 }

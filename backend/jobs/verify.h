@@ -8,8 +8,8 @@
  * may run beside pushes: it looks at what was there when it began.
  *
  * Repair does the same, and then writes again what can be made again: bodies of which a copy is
- * found, checkpoints and index rows. What is right it leaves alone, and it may be repeated. Clients
- * that pulled while a body was lost have left out the items that have it. So repair commits
+ * found, checkpoints and index rows. It does not change what is right, and it may be repeated.
+ * Clients that pulled while a body was lost have left out the items that have it. So repair commits
  * versions that put each such item of the newest version again, unchanged. */
 #ifndef KEDGE_BACKEND_JOBS_VERIFY_H
 #define KEDGE_BACKEND_JOBS_VERIFY_H

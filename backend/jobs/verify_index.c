@@ -102,5 +102,5 @@ kedge_status verify_gone(verifying *work, kedge_error *error)
     if (status != KEDGE_OK || work->gone == work->oldest - 1) return status;
     kedge_key key = kedge_key_version(work->oldest - 1);
     return verify_tell(work, "lineage-missing", work->oldest - 1, kedge_key_bytes(&key), error,
-                       "nothing stands for this version, which is no longer kept");
+                       "there is no record for this version, which is no longer kept");
 }

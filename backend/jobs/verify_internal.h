@@ -28,7 +28,7 @@ typedef struct verify_client {
     bool retired;
 } verify_client;
 
-/* A run that later versions must remember. `texts` is its client, group and user, each behind the
+/* A run that later versions must remember. `texts` is its client, group and user, each after the
  * other's NUL. */
 typedef struct verify_run {
     kedge_run run;
@@ -132,13 +132,13 @@ kedge_status verify_other_roots(verifying *work, kedge_error *error);
 kedge_status verify_load_root(verifying *work, const verify_root *root, kedge_map *map,
                               kedge_error *error);
 
-/* What repair does: notes during the visit of the versions, and the work behind it
+/* What repair does: notes during the visit of the versions, and the work after it
  * (repair_bodies.c, repair_checkpoints.c). */
 kedge_status verify_note_lost(verifying *work, int64_t version, kedge_bytes collection,
                               const kedge_entry *entry, kedge_error *error);
 kedge_status verify_repair_bodies(verifying *work, kedge_error *error);
 /* Before a body is written back: its items are owed to clients that have pulled around them, and
- * are delivered behind everything else (repair_deliver.c). */
+ * are delivered after everything else (repair_deliver.c). */
 kedge_status verify_note_owed(verifying *work, const verify_lost *lost, kedge_error *error);
 kedge_status verify_deliver_repaired(verifying *work, kedge_error *error);
 kedge_status verify_note_bad_root(verifying *work, const verify_root *root, kedge_error *error);

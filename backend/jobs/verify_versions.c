@@ -132,7 +132,7 @@ static kedge_status check_run(verifying *work, const kedge_version *version, con
     }
     if (follows || work->broken) return KEDGE_OK;
     return tell(work, version, "run-wrong", run->client,
-                "has a run that does not begin behind the one before", error);
+                "has a run that does not begin after the one before", error);
 }
 
 static kedge_status check_runs(verifying *work, const kedge_version *version, kedge_error *error)
@@ -216,7 +216,7 @@ static bool remembers(const verifying *work, const kedge_version *version)
     return true;
 }
 
-/* Checks the runs that a version remembers, those of the versions behind `indexed_through`, against
+/* Checks the runs that a version remembers, those of the versions after `indexed_through`, against
  * the runs of the versions that were read before it. For the first version that is read there are
  * none: what it remembers is taken as it is. */
 static kedge_status check_recent(verifying *work, const kedge_version *version, kedge_error *error)
@@ -238,7 +238,7 @@ static kedge_status check_recent(verifying *work, const kedge_version *version, 
     }
     if (status != KEDGE_OK || first || remembers(work, version)) return status;
     return tell(work, version, "recent-wrong", KEDGE_BYTES("recent"),
-                "is not the runs of the versions behind indexed_through", error);
+                "is not the runs of the versions after indexed_through", error);
 }
 
 /* ---- collections ---- */
@@ -295,7 +295,7 @@ static kedge_status check_project(verifying *work, const kedge_version *version,
     }
     if (status == KEDGE_OK && version->forked.size > 0 && version->number != 1) {
         status = tell(work, version, "project-record-wrong", KEDGE_BYTES("forked"),
-                      "stands in a version that is not the first", error);
+                      "is in a version that is not the first", error);
     }
     kedge_buffer_clear(&work->project_record);
     kedge_buffer_append_bytes(&work->project_record, version->project_record);

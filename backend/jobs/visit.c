@@ -15,7 +15,7 @@ kedge_status kedge_visit_records(const kedge_project *project, const char *prefi
     kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key after = {.size = 0};
     char last[KEDGE_KEY_BYTES_MAX];
-    /* '~' is behind everything that stands in a key. */
+    /* '~' is after everything that stands in a key. */
     (void)snprintf(last, sizeof last, "%s~", prefix);
     bool more = true;
     kedge_status status = KEDGE_OK;

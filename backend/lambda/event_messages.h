@@ -27,7 +27,7 @@ typedef struct kedge_event_messages {
 
 /* The name of the queue that the batch is of: the end of its ARN. False: it is no batch of SQS. */
 bool kedge_event_messages_queue(kedge_bytes event, char *name, size_t size);
-/* `messages` comes in empty and is freed in any case. */
+/* The caller initializes `messages` as empty. It is freed in any case. */
 kedge_status kedge_event_messages_read(const kedge_allocator *allocator, kedge_bytes event,
                                        kedge_event_messages *messages, kedge_error *error);
 void kedge_event_messages_free(kedge_event_messages *messages);

@@ -17,7 +17,7 @@ static bool is_function_url(kedge_bytes context)
 
 #define API_ROOT "/v1/" /* of every path of the API */
 
-/* How much of the path is the stage. A domain of the user's own leaves it out; what is behind it is
+/* How much of the path is the stage. A domain of the user's own leaves it out; what is after it is
  * then no path of the API, also when the stage has the name of the root. */
 static size_t stage_size(kedge_bytes context, kedge_bytes path)
 {

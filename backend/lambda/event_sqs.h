@@ -6,7 +6,7 @@
  *
  * The poller deletes what is not named, so the event source mapping must have
  * FunctionResponseTypes: ReportBatchItemFailures. When a store is away, everything of the project
- * from that message on is named. A message that cannot be decided is named alone: those behind it
+ * from that message on is named. A message that cannot be decided is named alone: those after it
  * stay in order by the ids of their mutations, and one that was decided must not become a dead
  * letter together with it.
  *
@@ -22,7 +22,7 @@
 #include "common/json.h"
 
 /* So long before the invocation's deadline a push stops, what it has decided is committed, and its
- * message is named: the next delivery goes on behind that. A group that is not begun by then waits
+ * message is named: the next delivery goes on after that. A group that is not begun by then waits
  * for the next delivery. */
 #define KEDGE_EVENT_SQS_MARGIN_MS (KEDGE_DEADLINE_COMMIT_MS + 2000)
 /* The calls about messages stop so long before it, since the response must come in time. */

@@ -4,7 +4,7 @@
  *     "dynamodb":{"Keys":…,"NewImage":…,"SequenceNumber":…}}]}
  *   → {"batchItemFailures":[{"itemIdentifier":SequenceNumber}]}
  *
- * The first record whose effects failed is named, and Lambda brings it again with all behind it; so
+ * The first record whose effects failed is named, and Lambda brings it again with all after it; so
  * the event source mapping must have FunctionResponseTypes: ReportBatchItemFailures, and new images
  * in the stream. Whatever else the mapping does not filter out is passed over. */
 #ifndef KEDGE_BACKEND_LAMBDA_EVENT_STREAM_H
@@ -14,7 +14,7 @@
 #include "common/json.h"
 
 /* So long before the invocation's end a record that is at work stops, and is left to the next one
- * with all behind it. */
+ * with all after it. */
 #define KEDGE_EVENT_STREAM_MARGIN_MS 2000
 
 /* `event` is a JSON object, checked but for what kedge_dynamodb_change_may_have tells. */

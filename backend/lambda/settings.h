@@ -1,4 +1,4 @@
-/* What the function is told by environment variables. One that is empty is as one that is not
+/* The settings of the function, from environment variables. An empty variable is as one that is not
  * there. docs/reference/lambda.md describes them.
  *
  *   KEDGE_TABLE, KEDGE_BUCKET    the stores on AWS

@@ -1,4 +1,4 @@
-/* Add Entry, with optimistic concurrency: the entry behind the last one is put if it is absent.
+/* Add Entry, with optimistic concurrency: the entry after the last one is put if it is absent.
  *
  * A put whose outcome is unknown holds its place. Until something is seen there, the same place is
  * tried again: the put may still come, and on another place the entry would then stand twice.
@@ -28,7 +28,7 @@ typedef struct appending {
     kedge_log_append_result *result;
     kedge_log_entry entry;
     kedge_log_body_name external;
-    kedge_log_segment segment; /* where the entry goes, behind segment.first and entry.at.num */
+    kedge_log_segment segment; /* where the entry goes, after segment.first and entry.at.num */
     kedge_arena arena;
     int64_t looked_ms; /* when step 2 began, by the monotonic clock and by the other one */
     int64_t looked_at_ms;
@@ -186,7 +186,7 @@ static kedge_status find_segment(appending *work, bool consistent, kedge_error *
 }
 
 /* An entry expires only when its segment is archived. The store deletes expired entries in any
- * order: the End Segment entry may be gone before the others, and places behind them are free. */
+ * order: the End Segment entry may be gone before the others, and places after them are free. */
 static bool has_ended(const kedge_log_entry *last)
 {
     return last->expires_s > 0 || kedge_bytes_equal_text(last->type, KEDGE_LOG_END_SEGMENT);

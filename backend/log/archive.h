@@ -12,7 +12,7 @@
 #include "backend/log/record.h"
 
 #define KEDGE_LOG_ARCHIVE_FORMAT         1
-#define KEDGE_LOG_ARCHIVE_PART_BYTES     4194304  /* a part ends behind the entry that passes it */
+#define KEDGE_LOG_ARCHIVE_PART_BYTES     4194304  /* a part ends after the entry that passes it */
 #define KEDGE_LOG_ARCHIVE_PART_BYTES_MAX 16777216 /* of text, when it is read */
 #define KEDGE_LOG_ARCHIVE_PARTS_MAX      65536
 

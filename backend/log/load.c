@@ -75,7 +75,7 @@ kedge_status kedge_log_update(const kedge_log *log, int64_t last, kedge_log_read
         if (last < segments[i].first) continue;
         if (last + 1 < segments[i].first + segments[i].deleted) break; /* some of it is truncated */
         *reader = reader_at(log, &segments[0], &segments[i], last - segments[i].first + 1);
-        reader->ended = last == KEDGE_LOG_NUMBER_MAX; /* no number is behind it */
+        reader->ended = last == KEDGE_LOG_NUMBER_MAX; /* no number is after it */
         reader->skips_snapshots = true;
         reader->last_snapshot = last_snapshot_of(segments, count);
         return KEDGE_OK;
@@ -107,7 +107,7 @@ static kedge_status from_number(const kedge_log *log, const kedge_log_segment *n
     return status;
 }
 
-/* Downwards, a place behind the end is the end. */
+/* Downwards, a place after the end is the end. */
 static kedge_status from_number_down(const kedge_log *log, const kedge_log_segment *newest,
                                      int64_t number, kedge_log_reader *reader, kedge_error *error)
 {

@@ -85,7 +85,7 @@ kedge_status kedge_log_create(const kedge_log *log, bool *created, kedge_error *
 
 typedef kedge_status (*kedge_log_visit)(void *context, kedge_bytes name, int64_t created_s,
                                         kedge_error *error);
-/* The logs of a project by name, at most `limit` (1 to KEDGE_LOG_PAGE_MAX) behind `after`, which
+/* The logs of a project by name, at most `limit` (1 to KEDGE_LOG_PAGE_MAX) after `after`, which
  * may be empty. `*more`: there are others. An eventually consistent read. */
 kedge_status kedge_log_list(const kedge_project *project, kedge_bytes after, uint32_t limit,
                             kedge_log_visit visit, void *context, bool *more, kedge_error *error);
@@ -151,13 +151,13 @@ typedef struct kedge_log_reader {
     int64_t newest;        /* the newest segment that was seen: those before it have an end */
     int64_t last_snapshot; /* the number of the last one that was seen at the setup; -1: none */
     uint8_t last_id[KEDGE_LOG_ID_SIZE]; /* of the last entry that it gave; zeros: none */
-    /* May be set behind the setup. Another type or version than these and those of the log is
+    /* May be set after the setup. Another type or version than these and those of the log is
      * KEDGE_UNSUPPORTED; NULL: all are fine. */
     const kedge_log_type *types;
     size_t type_count;
 } kedge_log_reader;
 
-/* Load: the last snapshot's entry and everything behind it. Neither it nor Update Loaded has a gap:
+/* Load: the last snapshot's entry and everything after it. Neither it nor Update Loaded has a gap:
  * a read that a truncation overtook is KEDGE_UNAVAILABLE, and the load has to begin again. */
 kedge_status kedge_log_load(const kedge_log *log, kedge_log_reader *reader, kedge_error *error);
 /* Update Loaded: what follows the entry `last`. `*reload`: that is too far behind, or some of what
@@ -173,7 +173,7 @@ typedef enum kedge_log_from {
 } kedge_log_from;
 
 /* Any place, also in front of the last snapshots, up or down. A number that is no longer kept is
- * taken for the start; one behind the end gives nothing (up) or starts at the end (down). */
+ * taken for the start; one after the end gives nothing (up) or starts at the end (down). */
 kedge_status kedge_log_query(const kedge_log *log, kedge_log_from from, int64_t number,
                              bool descending, kedge_log_reader *reader, kedge_error *error);
 
@@ -192,7 +192,7 @@ kedge_status kedge_log_read_body(const kedge_log *log, const kedge_log_entry *en
 typedef struct kedge_log_summary {
     int64_t created_s;             /* of the oldest segment that is kept */
     int64_t first;                 /* the first number that is kept */
-    int64_t next;                  /* behind the last entry */
+    int64_t next;                  /* after the last entry */
     int64_t segment;               /* the newest */
     int64_t last_snapshot;         /* a number; -1: none yet */
     kedge_log_page snapshot_entry; /* of last_snapshot: one entry, or none */
@@ -240,7 +240,7 @@ kedge_status kedge_log_archive(const kedge_log *log, int64_t segment,
 
 /* Removes all entries in front of a number, with their bodies, archives and snapshots (snapshot.h),
  * for good. May be called again, to go on. KEDGE_REJECTED "log-truncate-too-far": the number is
- * behind the last snapshot, or there is none. */
+ * after the last snapshot, or there is none. */
 kedge_status kedge_log_truncate(const kedge_log *log, int64_t before, kedge_error *error);
 
 #endif

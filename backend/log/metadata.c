@@ -32,7 +32,7 @@ static kedge_status check(const kedge_log_metadata *metadata, kedge_error *error
     if (status == KEDGE_OK) status = check_text("pending", metadata->pending, error);
     if (status == KEDGE_OK && metadata->snapshot.data != NULL && metadata->snapshot.size == 0) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "log-metadata-invalid",
-                          "the snapshot of an entry cannot be taken away");
+                          "the snapshot of an entry cannot be removed");
     }
     return status;
 }

@@ -1,6 +1,6 @@
 /* Reads a log page by page, up or down, from segment to segment.
  *
- * What a read gives is held to the rules of a log: nums without a gap, no id twice, nothing behind
+ * What a read gives is held to the rules of a log: nums without a gap, no id twice, nothing after
  * an End Segment, an End Segment at the end of every segment but the newest. A read that is not
  * consistent may break them while nothing is wrong. So it is made again, consistently, and only
  * then the log is corrupt. */
@@ -79,7 +79,7 @@ static kedge_status check_entry(const kedge_log_reader *reader, const kedge_log_
     }
     if (stands_twice(reader, entry)) {
         return kedge_log_corrupt(log, reader->segment, entry->at.num, error,
-                                 "the entry stands twice in a row");
+                                 "the entry is there twice in a row");
     }
     bool first = entry->at.num == 0;
     if (first && !kedge_bytes_equal_text(entry->type, KEDGE_LOG_SNAPSHOT)) {
@@ -125,7 +125,7 @@ static void move(kedge_log_reader *reader, const kedge_log_entry *entry)
 
 /* ---- pages ---- */
 
-/* Takes the entry that the reader stands at, and moves on. `more`: another one is behind it in the
+/* Takes the entry that the reader stands at, and moves on. `more`: another one is after it in the
  * segment. What a query says of more to come is no proof: DynamoDB says so of every full page. */
 static kedge_status accept(kedge_log_reader *reader, kedge_log_page *page,
                            const kedge_log_entry *entry, bool more, kedge_error *error)
@@ -134,7 +134,7 @@ static kedge_status accept(kedge_log_reader *reader, kedge_log_page *page,
     if (status != KEDGE_OK) return status;
     if (is_end(entry) && more && !reader->descending) {
         return kedge_log_corrupt(reader->log, reader->segment, entry->at.num, error,
-                                 "an entry stands behind the End Segment entry");
+                                 "there is an entry after the End Segment entry");
     }
     page->entries[page->count++] = *entry;
     memcpy(reader->last_id, entry->id, sizeof reader->last_id);

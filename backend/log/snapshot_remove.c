@@ -99,7 +99,7 @@ kedge_status kedge_log_snapshot_tidy(const kedge_log *log, kedge_bytes id, kedge
     return status;
 }
 
-/* The parts go first: what is left behind a crash is found again by the snapshot. */
+/* The parts go first: what is left after a crash is found again by the snapshot. */
 kedge_status kedge_log_snapshot_discard(const kedge_log *log, kedge_bytes id, kedge_error *error)
 {
     kedge_log_key key = kedge_log_key_snapshot(log, id);
@@ -136,7 +136,7 @@ static kedge_status remove_old(const removing *work, kedge_error *error)
     return kedge_log_snapshot_discard(work->log, kedge_bytes_of(work->id), error);
 }
 
-/* Keys are {id}.json.gz, and behind it those of the snapshot's parts, {id}/{hash}.json.gz. */
+/* Keys are {id}.json.gz, and after it those of the snapshot's parts, {id}/{hash}.json.gz. */
 static kedge_status look_at_blob(void *context, const kedge_blob_info *blob, kedge_bytes rest,
                                  kedge_error *error)
 {

@@ -139,7 +139,7 @@ static size_t count_elements(kedge_bytes array)
     return count;
 }
 
-/* `spare`: places behind the runs. False: no memory, or the member is damaged. */
+/* `spare`: places after the runs. False: no memory, or the member is damaged. */
 static bool read_runs(kedge_bytes body, const char *name, size_t spare, kedge_arena *arena,
                       kedge_run **runs, size_t *count)
 {

@@ -2,7 +2,7 @@
  *
  * The head is the last entry. Its runs that are not indexed yet stand in the last entry of
  * mutations, since entries of the log itself (Snapshot, End Segment) have none. A commit appends at
- * the number behind the head. It fails when another entry of mutations has come since; entries of
+ * the number after the head. It fails when another entry of mutations has come since; entries of
  * the log itself may have come, and then the version gets a higher number. */
 #include "backend/log/layout.h"
 #include "backend/log/segments.h"

@@ -1,4 +1,4 @@
-/* Snapshots and segments that are due behind an append, and snapshots that are discarded. */
+/* Snapshots and segments that are due after an append, and snapshots that are discarded. */
 #include "backend/base/backend.h"
 #include "backend/base/background.h"
 #include "backend/logged/snapshots.h"

@@ -1,4 +1,4 @@
-/* Makes a snapshot: replays the entries behind the last one on its state, with this server's
+/* Makes a snapshot: replays the entries after the last one on its state, with this server's
  * mutators, and writes what changed.
  *
  * First the bodies, then the chunks and roots of the collections, then the object, at last the

@@ -7,7 +7,7 @@
  * It is a blob beside the parts of versions, named by its SHA-256, which is the snapshot's id. The
  * text is canonical: the same snapshot is the same object. What replays rejected is a collection of
  * its own, with a name that no app's collection can have. Each rejection has two ids there:
- * `client#mutation`, and the same of its first name, with the digest behind it. */
+ * `client#mutation`, and the same of its first name, with the digest after it. */
 #ifndef KEDGE_BACKEND_LOGGED_SNAPSHOT_OBJECT_H
 #define KEDGE_BACKEND_LOGGED_SNAPSHOT_OBJECT_H
 

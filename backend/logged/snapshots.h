@@ -1,4 +1,4 @@
-/* Snapshots of log projects: the state behind an entry, made by replay with this server's mutators.
+/* Snapshots of log projects: the state after an entry, made by replay with this server's mutators.
  *
  * The state stands in the chunks and roots of backend/versioned/state/checkpoint.h, as a checkpoint
  * of each collection at the entry's number; chunks that did not change are those of the snapshot
@@ -10,9 +10,9 @@
 #include "backend/logged/logged.h"
 #include "backend/versioned/state/state.h"
 
-/* A snapshot is due when so many entries stand behind the last one. */
+/* A snapshot is due when so many entries stand after the last one. */
 #define KEDGE_LOGGED_SNAPSHOT_ENTRIES 1000
-/* A new segment is due when the newest has so many entries behind a snapshot. */
+/* A new segment is due when the newest has so many entries after a snapshot. */
 #define KEDGE_LOGGED_SEGMENT_ENTRIES 10000
 
 typedef struct kedge_logged_snapshot {
@@ -67,7 +67,7 @@ typedef struct kedge_logged_replayed kedge_logged_replayed;
 #define KEDGE_LOGGED_REPLAY_ENTRIES 1100     /* some more than one snapshot is behind the other */
 #define KEDGE_LOGGED_REPLAY_BYTES   4194304  /* of entries */
 #define KEDGE_LOGGED_REPLAY_CHANGES 16777216 /* bytes of the items that they change */
-/* Replays the entries behind a snapshot (below 1: from the start) up to the entry `number`.
+/* Replays the entries after a snapshot (below 1: from the start) up to the entry `number`.
  * KEDGE_LIMIT_EXCEEDED: these are more. KEDGE_UNSUPPORTED: this server lacks a mutator.
  * KEDGE_CORRUPT also when the snapshot is damaged. `project` must outlive the result. */
 kedge_status kedge_logged_replay(const kedge_project *project, int64_t snapshot, int64_t number,
@@ -108,7 +108,7 @@ kedge_status kedge_logged_snapshot_piece(const kedge_project *project, int64_t n
 void kedge_logged_rejection_id(kedge_bytes client, int64_t id, const uint8_t *digest,
                                char out[KEDGE_LOGGED_REJECTION_BYTES]);
 
-/* Ends the newest segment of the log when it is long and has a snapshot behind that length, which
+/* Ends the newest segment of the log when it is long and has a snapshot after that length, which
  * `*ended` tells. */
 kedge_status kedge_logged_end_segment(const kedge_project *project, bool *ended,
                                       kedge_error *error);

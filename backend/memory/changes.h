@@ -24,7 +24,7 @@ typedef struct kedge_memory_shard {
     uint32_t depth;
     uint32_t bits;
     bool closed;
-    uint64_t start;           /* its first change comes behind this sequence */
+    uint64_t start;           /* its first change comes after this sequence */
     uint64_t trimmed_through; /* those of its changes up to this sequence are trimmed */
     kedge_memory_list changes;
 } kedge_memory_shard;
@@ -34,7 +34,7 @@ typedef struct kedge_memory_changes {
     pthread_mutex_t *mutex;   /* borrowed */
     kedge_memory_list shards; /* in the order in which they were made */
     uint64_t sequence;        /* of the newest change */
-    uint64_t visible_through; /* readers do not see changes behind this sequence */
+    uint64_t visible_through; /* readers do not see changes after this sequence */
     uint32_t made;            /* shards that ever were, beside the first */
 } kedge_memory_changes;
 

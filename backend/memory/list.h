@@ -22,7 +22,7 @@ typedef int (*kedge_memory_order)(const void *entry, const void *key);
 size_t kedge_memory_list_place(const kedge_memory_list *list, kedge_memory_order order,
                                const void *key);
 
-/* Copies bytes to `*at`, moves it behind them and a NUL, and returns the copy: how an entry carries
+/* Copies bytes to `*at`, moves it after them and a NUL, and returns the copy: how an entry carries
  * its bytes in its own block. */
 kedge_bytes kedge_memory_place_bytes(char **at, kedge_bytes bytes);
 

@@ -193,7 +193,7 @@ static bool is_chosen(message *const *ready, size_t count, kedge_bytes group)
     return false;
 }
 
-/* The oldest message of the group whose turn it is: of an owner with a turn behind `after`, or of
+/* The oldest message of the group whose turn it is: of an owner with a turn after `after`, or of
  * that `owner`, and of no chosen group. NULL: there is none. */
 static const message *next_group(const memory_queue *self, const kedge_bytes *owner, int64_t after,
                                  message *const *ready, size_t count, int64_t now_ms)

@@ -12,7 +12,7 @@ static kedge_memory_shard *shard_at(const kedge_memory_changes *self, size_t i)
     return self->shards.entries[i];
 }
 
-/* The place behind the shard of this id; 0: there is none. */
+/* The place after the shard of this id; 0: there is none. */
 static size_t place_behind(const kedge_memory_changes *self, kedge_bytes id)
 {
     for (size_t i = 0; i < self->shards.count; i++) {

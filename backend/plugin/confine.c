@@ -34,7 +34,7 @@ static void confine_further(void)
 #endif
 
 #ifdef ARCHITECTURE
-#define X32_CALLS      0x40000000 /* the first number of x86-64's other set of calls */
+#define X32_CALLS      0x40000000 /* the first number of the calls of x86-64's x32 ABI */
 #define LOAD(field)    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define RETURN(what)   BPF_STMT(BPF_RET | BPF_K, what)
 #define FAIL(number)   RETURN(SECCOMP_RET_ERRNO | (number))
@@ -58,7 +58,8 @@ static void filter_calls(void)
         REFUSE(SYS_execveat),
         REFUSE(SYS_setsid),
         REFUSE(SYS_setpgid),
-        /* A filter cannot see its flags. Without it the C library calls clone. */
+        /* The flags of clone3 are in memory, which a filter cannot read. When clone3 is missing,
+         * the C library calls clone. */
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
         FAIL(ENOSYS),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0),
@@ -69,7 +70,8 @@ static void filter_calls(void)
         FAIL(EPERM),
     };
     struct sock_fprog program = {.len = sizeof code / sizeof code[0], .filter = code};
-    /* A kernel without filters refuses; the process is killed with its group then. */
+    /* A kernel without filters refuses. Processes that the child starts are then killed with its
+     * process group. */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
@@ -91,7 +93,7 @@ void kedge_child_confine(void)
     limit(RLIMIT_NOFILE, KEDGE_PLUGIN_FILES_MAX);
     limit(RLIMIT_FSIZE, 0);
     limit(RLIMIT_CORE, 0);
-    /* A write to a file fails instead of ending the process, since stderr may be one. */
+    /* stderr may be a file: a write to it then fails, and does not end the process. */
     signal(SIGXFSZ, SIG_IGN);
     confine_further();
 }

@@ -20,7 +20,7 @@ typedef enum kedge_frame_type {
     KEDGE_FRAME_GET,         /* child: turn, collection, id */
     KEDGE_FRAME_NEXT,        /* child: turn, collection, from_start, after */
     KEDGE_FRAME_FOUND,       /* server: status, id, value */
-    KEDGE_FRAME_CHANGE, /* child, behind the mutator's end: turn, collection, id, deleted, value */
+    KEDGE_FRAME_CHANGE, /* child, after the mutator's end: turn, collection, id, deleted, value */
     KEDGE_FRAME_DONE    /* child: turn, status, code, message */
 } kedge_frame_type;
 

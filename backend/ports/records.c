@@ -141,7 +141,7 @@ kedge_status kedge_record_write_check(const kedge_record_write *write, kedge_err
 {
     if (write->kind == KEDGE_WRITE_CHECK)
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-write",
-                          "a check stands only in a transaction");
+                          "a check is only for a transaction");
     return check_write(write, error);
 }
 
@@ -153,7 +153,7 @@ static bool same_key(const kedge_record_key *a, const kedge_record_key *b)
 static kedge_status fail_same_key(const kedge_record_key *key, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "same-key-twice",
-                      "the sort key %.*s stands twice in one call", (int)key->sort.size,
+                      "the sort key %.*s is twice in one call", (int)key->sort.size,
                       key->sort.data);
 }
 

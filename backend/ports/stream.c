@@ -1,4 +1,4 @@
-/* The stream port: what its headers promise for every implementation. */
+/* The stream port: what all of its implementations share. */
 #include "backend/ports/stream_support.h"
 #include "common/error.h"
 
@@ -81,7 +81,7 @@ kedge_status kedge_stream_invalid_position(kedge_bytes position, kedge_error *er
 kedge_status kedge_stream_fail_trimmed(const char *shard, kedge_bytes position, kedge_error *error)
 {
     return kedge_fail(error, KEDGE_NOT_FOUND, KEDGE_STREAM_TRIMMED,
-                      "changes of the shard %s behind the position %.*s are trimmed", shard,
+                      "changes of the shard %s after the position %.*s are trimmed", shard,
                       (int)position.size, position.size == 0 ? "" : position.data);
 }
 

@@ -5,7 +5,7 @@
  * The table of latest versions has one record a resource; the table of the history has one for each
  * version. Both stand in the one table of records (keys.h). Versions are 1, 2, 3… and every write,
  * a rollback too, makes a higher one. A deletion removes the latest record alone: the history
- * stays, can be read, and a resource that is created again goes on behind it.
+ * stays, can be read, and a resource that is created again goes on after it.
  *
  * Each write names the version that it replaces, so that no writer overwrites another's work
  * unseen. A write whose outcome is unknown is looked up before it is tried again: its `uid` stands
@@ -49,7 +49,7 @@ typedef struct kedge_resource_edit {
     int64_t expected; /* the version that it replaces; 0: there is none, or it was deleted */
     const char *user;
     /* 32 lower-case hexadecimal digits that no other write has: a write that comes again with its
-     * uid is recognized as long as its version is the newest or the one behind `expected`. NULL:
+     * uid is recognized as long as its version is the newest or the one after `expected`. NULL:
      * random. */
     const char *uid;
 } kedge_resource_edit;
@@ -97,7 +97,7 @@ typedef struct kedge_resource_page {
 kedge_status kedge_resource_versions(kedge_backend *backend, const kedge_resource_ref *ref,
                                      int64_t before, const kedge_resource_page *page,
                                      int64_t *latest, int64_t *next, kedge_error *error);
-/* The latest versions of the resources of a kind behind the id `after` (empty: from the first), in
+/* The latest versions of the resources of a kind after the id `after` (empty: from the first), in
  * order of the bytes of their ids, at most page->limit; `*more` when there are more. ref->id is not
  * looked at. */
 kedge_status kedge_resource_list(kedge_backend *backend, const kedge_resource_ref *ref,

@@ -117,7 +117,7 @@ static kedge_status put_elsewhere(resource_write *at, const kedge_resource_head 
     return own ? done(at, version) : refuse(at, head, error);
 }
 
-/* The newest version that there ever was, when there is no latest one: a new one goes on behind
+/* The newest version that there ever was, when there is no latest one: a new one goes on after
  * it. */
 static kedge_status find_newest(resource_write *at, int64_t *newest, bool *own, kedge_error *error)
 {

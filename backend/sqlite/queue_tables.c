@@ -12,9 +12,9 @@
  *
  * waiting_owner: the owners of these groups; `free` is 1 while one of the groups is free. The free
  * owner with the lowest `turn` is next, and of its free groups the one with the lowest `turn`.
- * Served, the owner gets a turn behind all others, and the group that same number. An owner that
- * comes anew goes behind all others, too; a group that comes anew gets the number of its owner, so
- * that it goes behind all groups but those that are served later.
+ * Served, the owner gets a turn after all others, and the group that same number. An owner that
+ * comes anew goes after all others, too; a group that comes anew gets the number of its owner, so
+ * that it goes after all groups but those that are served later.
  *
  * All of this costs the same however many messages, groups and owners wait. The turns are in the
  * file, as what waits is: they hold over a restart. */

@@ -136,7 +136,7 @@ static kedge_status records_query(void *context, const kedge_records_query *quer
 
 /* ---- writing ---- */
 
-/* The writes of one call, encoded by its own thread before it waits for the writer. */
+/* The writes of one call. The calling thread encodes them before it waits for the writer. */
 typedef struct writes_work {
     const kedge_record_write *writes;
     size_t count;

@@ -1,6 +1,6 @@
 /* The stream port over the records in SQLite.
  *
- * The changes have the ids 1, 2, 3… A shard is KEDGE_SQLITE_SHARD_CHANGES of them, one behind the
+ * The changes have the ids 1, 2, 3… A shard is KEDGE_SQLITE_SHARD_CHANGES of them, one after the
  * other: shard n has the ids n * size + 1 to (n + 1) * size, and its parent is shard n - 1. A
  * position is the id of the last change before it. */
 #include "backend/ports/stream_support.h"
@@ -122,7 +122,7 @@ static kedge_status stream_shards(void *context, kedge_bytes after, uint32_t lim
 
 /* ---- reading ---- */
 
-/* What a read of one shard goes through: the ids behind `behind`, up to `through`. */
+/* What a read of one shard goes through: the ids above `behind`, up to `through`. */
 typedef struct span {
     int64_t behind;
     int64_t through;

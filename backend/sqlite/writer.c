@@ -1,10 +1,9 @@
 /* The one connection that writes.
  *
- * Group commit. A thread puts its work behind those that wait. When nobody leads and its own work
+ * Group commit. A thread puts its work after those that wait. When nobody leads and its own work
  * is the first, it leads: it takes up to KEDGE_SQLITE_BATCH_MAX works, runs each in a savepoint of
  * one transaction, and commits them with one sync; what comes meanwhile waits for the next leader.
- * So the works share syncs exactly when syncs are what limits them, and nobody ever waits for
- * company.
+ * So works share syncs exactly when syncs limit them, and no work waits for others to come.
  *
  * Checkpoints. Copying the log back into the database happens here only, on a connection of its
  * own, while the writing connection holds the write lock: no connection of any process can write

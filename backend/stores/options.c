@@ -55,7 +55,7 @@ kedge_status kedge_stores_check(const kedge_stores_options *options, kedge_error
     const char *aws = first_aws_option(options);
     if (options->data == NULL && aws == NULL) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage",
-                          "where the data is, is missing: --data DIR, or --table TABLE and "
+                          "the place of the data is missing: give --data DIR, or --table TABLE and "
                           "--bucket BUCKET");
     }
     if (options->data != NULL && aws != NULL) {

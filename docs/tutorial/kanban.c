@@ -52,7 +52,7 @@ static const char *next(kedge_query *rows)
     return kedge_query_next(rows, &error) == KEDGE_OK ? kedge_query_text(rows, 0, NULL) : NULL;
 }
 
-/* A place behind everything that is there, which no other copy makes, and the column of a card. */
+/* A place after everything that is there, which no other copy makes, and the column of a card. */
 static void find_places(const char *card, char place[KEDGE_ORDER_KEY_SIZE], char column[64])
 {
     kedge_query *rows = query("SELECT coalesce(max(CASE id WHEN ?1 THEN value ->> 'in' END), ?2), "

@@ -38,7 +38,7 @@ static std::string text(kedge::query &from, int column)
     return std::string(from.text(column).value_or(""));
 }
 
-// A place behind everything that is there, which no other copy makes, and the column of a card.
+// A place after everything that is there, which no other copy makes, and the column of a card.
 static void find_places(const kedge::database &db, const std::string &card, texts &given)
 {
     kedge::query found = query(db,

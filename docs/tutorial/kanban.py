@@ -11,7 +11,7 @@ def put(db, collection, id, value):
 
 
 def last_place(db):
-    """A place behind everything that is there. Two copies never make the same one."""
+    """A place after everything that is there. Two copies never make the same one."""
     [[last]] = db.query("SELECT max(value ->> 'order') FROM kedge_items")
     return kedge.order_between(last, None, random.getrandbits(32))
 

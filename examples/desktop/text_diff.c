@@ -39,7 +39,7 @@ static gboolean same(const token *a, const token *b)
     return a->bytes == b->bytes && memcmp(a->start, b->start, a->bytes) == 0;
 }
 
-/* Takes what both have in front and behind out of both parts. */
+/* Takes what both have in front and after out of both parts. */
 static void trim(part *a, part *b)
 {
     while (a->count > 0 && b->count > 0 && same(a->tokens, b->tokens)) {

@@ -33,7 +33,8 @@ typedef struct sheet_axis {
     size_t capacity;
 } sheet_axis;
 
-/* False: no memory, or no axis; the axis is then empty. `json` NULL: a new sheet's, of `lines`. */
+/* Reads an axis from JSON; NULL: the axis of a new sheet of `lines` lines. False: no memory, or not
+ * an axis; `axis` is then empty. */
 bool sheet_axis_read(sheet_axis *axis, const char *json, size_t json_size, int64_t lines);
 char *sheet_axis_write(const sheet_axis *axis); /* for cJSON_free; NULL: no memory */
 void sheet_axis_free(sheet_axis *axis);
@@ -45,7 +46,7 @@ void sheet_line_write(const sheet_line *line, char id[SHEET_ID_SIZE]);
 int64_t sheet_axis_length(const sheet_axis *axis); /* without deleted lines */
 /* The line at a position, from 0. */
 bool sheet_axis_at(const sheet_axis *axis, int64_t position, sheet_line *line);
-/* The position of a line; of a deleted one, that of the first line behind it that is there. False:
+/* The position of a line; of a deleted line, that of the next line that is not deleted. False:
  * there never was such a line. */
 bool sheet_axis_find(const sheet_axis *axis, const sheet_line *line, int64_t *position,
                      bool *deleted);
@@ -55,7 +56,7 @@ bool sheet_axis_has_batch(const sheet_axis *axis, const char *batch);
  * no such line. */
 bool sheet_axis_insert(sheet_axis *axis, const sheet_line *before, const char *batch,
                        int64_t count);
-/* Deletes what there is of a run; false: no memory. */
+/* Deletes the lines of a run that exist. False: no memory. */
 bool sheet_axis_delete(sheet_axis *axis, const char *batch, int64_t from, int64_t to);
 
 #endif

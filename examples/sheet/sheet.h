@@ -36,7 +36,7 @@ const char *sheet_view_cell(sheet_view *view, const sheet_line *row, const sheet
 
 /* ---- names.c ---- */
 
-/* "C2" as positions from 0; false: no such name. `*end` is behind it. */
+/* "C2" as positions from 0; false: no such name. `*end` is after it. */
 bool sheet_name_read(const char *name, int64_t *row, int64_t *column, const char **end);
 void sheet_name_write(int64_t row, int64_t column, char *name, size_t name_size);
 /* "C" or "12", for an insertion or deletion. */

@@ -47,7 +47,7 @@ KEDGE_API kedge_status kedge_batch_add(kedge_batch *batch, const char *name, con
 KEDGE_API kedge_status kedge_batch_commit(kedge_batch *batch, int64_t *KEDGE_NULLABLE sequence,
                                           kedge_error *KEDGE_NULLABLE error);
 
-/* Frees a batch. What was not committed is forgotten. NULL is allowed. */
+/* Frees a batch. Edits that were not committed are discarded. NULL is allowed. */
 KEDGE_API void kedge_batch_free(kedge_batch *KEDGE_NULLABLE batch);
 
 KEDGE_END_DECLS

@@ -17,13 +17,13 @@ KEDGE_BEGIN_DECLS
 typedef struct kedge_db kedge_db;
 
 /* Gives the token for the header `Authorization: Bearer`. Kedge calls it on the worker thread
- * before the first request, after kedge_set_online(db, true), and again after the server
- * responded with 401, or that the folder is another user's. Write the NUL-terminated token into
- * `buffer` and return KEDGE_OK; with any other status the database stays offline (KEDGE_STOPPED,
+ * before the first request, after kedge_set_online(db, true), and again after the server responded
+ * with 401, or said that the folder is another user's. Write the NUL-terminated token into `buffer`
+ * and return KEDGE_OK; with any other status the database stays offline (KEDGE_STOPPED,
  * KEDGE_UNAUTHORIZED) until kedge_set_online() or the next edit, when Kedge calls the function
- * again. When the server refuses the new token, too, call kedge_set_online() once there is
- * another one. The function may block: meanwhile nothing is synced, and kedge_close waits for it.
- * With a status other than KEDGE_OK it may write `error: ` and a text for people, NUL-terminated:
+ * again. When the server refuses the new token, too, call kedge_set_online() once there is another
+ * one. The function may block: meanwhile nothing is synced, and kedge_close waits for it. With a
+ * status other than KEDGE_OK it may write `error: ` and a text for people, NUL-terminated:
  * kedge_sync_status.last_error and the functions that wait then quote the text. */
 typedef kedge_status (*kedge_token_function)(void *KEDGE_NULLABLE userdata, char *buffer,
                                              size_t buffer_size);
@@ -45,8 +45,8 @@ typedef struct kedge_options {
      * relative path starts at the folder that the process is in when it calls kedge_open.
      * Give each database a folder of its own: Kedge leaves other files in it alone, but cannot keep
      * other programs from its own. Nothing in it is encrypted, and in a folder that the app has
-     * made the umask says who else may read the files. From the root on it may have 64 bytes less
-     * than SQLite allows: 448 on Unix. */
+     * made the umask says who else may read the files. The absolute path of the folder may have 64
+     * bytes less than SQLite allows: 448 on Unix. */
     const char *KEDGE_NULLABLE path;
     /* The server, for example "https://sync.example.com" or "http://127.0.0.1:7420"; a path
      * is kept as a prefix. NULL: a database that never syncs until reopened with one. */
@@ -97,11 +97,12 @@ typedef struct kedge_options {
     const kedge_allocator *KEDGE_NULLABLE allocator;
     /* True: there is no worker thread, and the app calls kedge_loop_run: see kedge/loop.h. */
     bool caller_driven;
-    /* Mutators that the server does not have: client-only ones. What such a mutator has read and
-     * written is sent as a kedge.apply. When something that it has read was changed meanwhile, the
-     * edit is made again on the new state, behind the edits that are pending then, at most
-     * KEDGE_LIMIT_APPLY_ATTEMPTS times in all; its sequence stays the same. Then it is rejected as
-     * "conflict"; at once when another copy of the folder may have made it again. */
+    /* Mutators that the server does not have: client-only ones. Kedge sends what such a mutator has
+     * read and written as a kedge.apply. When a value that it has read was changed meanwhile, the
+     * edit is made again on the new state, after the edits that are pending then, at most
+     * KEDGE_LIMIT_APPLY_ATTEMPTS times in all; its sequence stays the same. After that it is
+     * rejected with the code "conflict". It is rejected at once when another copy of the folder may
+     * have made it again. */
     const kedge_mutator *KEDGE_NULLABLE client_mutators;
     size_t client_mutator_count;
     /* The version of what this release of the app writes into items and args, such as "3" or "2.1":
@@ -153,19 +154,19 @@ KEDGE_API kedge_status kedge_close(kedge_db *KEDGE_NULLABLE db);
  * this folder: 1, 2, 3…; it never changes and is never reused. `sequence` may be NULL. No network
  * is touched.
  *
- * All that writes to the folder takes turns: threads, other processes that have it open, and pulls
- * that are applied. kedge_mutate waits for its turn and for the disk. A pull has the turn for as
- * long as the pending edits that it affects run again. With tens of thousands of them that takes
+ * Everything that writes to the folder takes turns: threads, other processes that have it open, and
+ * pulls that are applied. kedge_mutate waits for its turn and for the disk. A pull has the turn for
+ * as long as the pending edits that it affects run again. With tens of thousands of them that takes
  * seconds. A process that is suspended in its turn keeps it until it goes on. So a thread that must
  * not wait, such as that of a user interface, leaves edits to another thread. kedge_open,
  * kedge_close, kedge_cancel and the functions that edit in other headers wait in the same way;
  * reads do not (kedge/read.h). docs/reference/c-api.md lists what waits.
  *
- * Errors: KEDGE_REJECTED when the mutator refused the edit, which is not kept;
- * KEDGE_NOT_FOUND for an unknown mutator; KEDGE_INVALID_JSON, KEDGE_LIMIT_EXCEEDED,
- * KEDGE_DISK_FULL, KEDGE_IO; KEDGE_CORRUPT when outbox.db was damaged while it was open: close the
- * database and call kedge_repair. After KEDGE_IO no read shows the edit, but it may be on the disk:
- * it may be pending when the folder is opened again before another edit was made. */
+ * Errors: KEDGE_REJECTED when the mutator refused the edit, which is not kept; KEDGE_NOT_FOUND for
+ * an unknown mutator; KEDGE_INVALID_JSON, KEDGE_LIMIT_EXCEEDED, KEDGE_DISK_FULL, KEDGE_IO;
+ * KEDGE_CORRUPT when outbox.db was damaged while it was open: close the database and call
+ * kedge_repair. After KEDGE_IO no read shows the edit, but it may be on the disk: it may be pending
+ * when the folder is opened again before another edit was made. */
 KEDGE_API kedge_status kedge_mutate(kedge_db *db, const char *name, const char *args,
                                     size_t args_size, int64_t *KEDGE_NULLABLE sequence,
                                     kedge_error *KEDGE_NULLABLE error);

@@ -355,7 +355,7 @@ class database
 
 /* ---- without a database ---- */
 
-/* kedge_order_between: a key behind `before` and in front of `after`. */
+/* kedge_order_between: a key between `before` and `after`. */
 inline result<std::string> order_between(std::optional<std::string_view> before,
                                          std::optional<std::string_view> after, uint32_t random = 0)
 {

@@ -34,7 +34,7 @@ KEDGE_BEGIN_DECLS
  *
  * `name` and `collection`: 1 to 64 of A-Z a-z 0-9 _ . -, the first one of A-Z a-z 0-9 _. The
  * collection may have no items yet. `paths`: 1 to 4 texts of at most 128 bytes. A path is the name
- * of a member ("due"), or steps behind $ ("$.address.city", "$.tags[0]"); the members' names are
+ * of a member ("due"), or steps after $ ("$.address.city", "$.tags[0]"); the members' names are
  * made of A-Z a-z 0-9 _ - and of characters beyond ASCII. With several paths, a query uses the
  * index for an equality on each of the first ones and a comparison or order on the next. All
  * parameters are copied. Any thread.

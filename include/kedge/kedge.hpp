@@ -51,7 +51,7 @@ class transaction
             [&] { return std::string_view(value, size); });
     }
 
-    /* The first item behind `after`, or of all; nothing when there are no more. */
+    /* The first item after the id `after`, or of all; nothing when there are no more. */
     result<std::optional<item_view>> next(std::string_view collection,
                                           std::optional<std::string_view> after = {}) const
     {

@@ -43,7 +43,7 @@
 #define KEDGE_LIMIT_EARLIER_CLIENTS     64 /* named in one retire request */
 #define KEDGE_LIMIT_REQUEST_DEADLINE_MS 30000
 
-/* What can be undone: groups, the changes and bytes of one, and the bytes of all. */
+/* Undo: groups, the changes and bytes of one group, and the bytes of all groups. */
 #define KEDGE_LIMIT_UNDO_GROUPS      100
 #define KEDGE_LIMIT_UNDO_CHANGES     10000
 #define KEDGE_LIMIT_UNDO_GROUP_BYTES 4194304  /* 4 MiB */

@@ -20,8 +20,8 @@ typedef struct kedge_tx kedge_tx;
 
 /* `args` is canonical JSON (RFC 8785) of `args_size` bytes, not NUL-terminated. Must return
  * KEDGE_OK, the status that kedge_tx_reject returned, or the status of a function below that
- * failed. For want of memory of its own, KEDGE_NO_MEMORY: the mutation is not rejected then, and
- * the server runs it again. Any other status rejects it as "mutator-failed". */
+ * failed. When memory of its own runs out, it returns KEDGE_NO_MEMORY: then the mutation is not
+ * rejected, and the server runs it again. Any other status rejects it as "mutator-failed". */
 typedef kedge_status (*kedge_mutator_function)(kedge_tx *tx, const char *args, size_t args_size,
                                                void *KEDGE_NULLABLE userdata,
                                                kedge_error *KEDGE_NULLABLE error);

@@ -39,7 +39,7 @@ typedef struct kedge_scan kedge_scan;
 
 #define KEDGE_SCAN_OPTIONS_VERSION 1
 
-/* Start from KEDGE_SCAN_OPTIONS_INIT (see kedge/base.h). `after`: the scan starts behind this id;
+/* Start from KEDGE_SCAN_OPTIONS_INIT (see kedge/base.h). `after`: the scan starts after this id;
  * NULL: at the first item. `prefix`: the bytes that every id must start with; NULL: any. `limit` 0
  * means no limit. */
 typedef struct kedge_scan_options {
@@ -72,7 +72,7 @@ KEDGE_API void kedge_scan_close(kedge_scan *KEDGE_NULLABLE scan);
 
 /* A read-only query in SQLite's SQL. Each collection is a view with the collection's name and the
  * columns `id` and `value` (JSON text; read members with value ->> 'member'); one without items has
- * an empty view. A name that is no plain word of SQL stands in quotes: "todo.items", "order". SQL
+ * an empty view. A name that is not a plain word of SQL must be quoted: "todo.items", "order". SQL
  * does not tell upper from lower case: of collections whose names differ in case alone a query can
  * read only one, whose name it writes as it is; while only one of them has items, each name reads
  * that one. The view `kedge_items` (collection, id, value) has the items of all collections. A
@@ -84,7 +84,7 @@ KEDGE_API void kedge_scan_close(kedge_scan *KEDGE_NULLABLE scan);
 typedef struct kedge_query kedge_query;
 
 /* Prepares one SELECT of `sql_size` bytes and its snapshot. Returns KEDGE_INVALID_ARGUMENT with
- * SQLite's message when the SQL is wrong, reads anything but the views, has something behind its
+ * SQLite's message when the SQL is wrong, reads anything but the views, has something after its
  * end, or is another statement than a SELECT, VALUES or EXPLAIN. The caller must close the query
  * with kedge_query_close before it closes the database. Only one thread at a time may use a
  * query. */
@@ -95,11 +95,11 @@ KEDGE_API kedge_status kedge_query_open(kedge_db *db, const char *sql, size_t sq
 /* Steps to the first row, then to the next. Returns KEDGE_DONE when there are no more. */
 KEDGE_API kedge_status kedge_query_next(kedge_query *query, kedge_error *KEDGE_NULLABLE error);
 /* The columns of the result, counted from 0. A name is borrowed until kedge_query_close; "" for a
- * column that there is not. */
+ * column that does not exist. */
 KEDGE_API int32_t kedge_query_column_count(const kedge_query *query);
 KEDGE_API const char *kedge_query_column_name(const kedge_query *query, int32_t column);
 
-/* What a value of a row is. */
+/* The type of a value in a row. */
 typedef enum kedge_column_type {
     KEDGE_COLUMN_NULL = 0,
     KEDGE_COLUMN_INTEGER = 1, /* JSON's true and false, too: value ->> 'done' is 1 or 0 */

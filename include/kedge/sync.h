@@ -233,7 +233,7 @@ KEDGE_API kedge_status kedge_rejected_resubmit(kedge_db *db, int64_t sequence,
  * removed, 0 included.
  *
  * Edits are decided in the order in which they were made. So one that is rejected after the list
- * was read stands behind it, and stays in the inbox. There are two exceptions: a damaged edit is
+ * was read stands after it, and stays in the inbox. There are two exceptions: a damaged edit is
  * listed before the edits in front of it are decided, and a backend that was restored decides edits
  * again. Then an edit of a lower sequence may be removed that the list did not have.
  *

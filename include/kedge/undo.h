@@ -7,7 +7,7 @@
  *   kedge_undo(db, &result, &error);
  *
  * A group of edits records what they replaced: the smallest places at which an item differs, so
- * that members of it which others change do not stand in the way. An undo is a new edit, the
+ * that changes of others to other members of the item do not matter. An undo is a new edit, the
  * built-in kedge.restore: it puts the old value back at each place that still has what the group
  * wrote. Where somebody has changed it since, their value stays. In a text that kedge_text_edit
  * edited, the edits of others stay and the group's own are taken back; what kedge.increment added
@@ -34,7 +34,7 @@ KEDGE_BEGIN_DECLS
 /* Begins a group: the edits that the calling thread makes until kedge_undo_end belong to it. Those
  * of other threads do not, and are not undone. `label` is what the app calls the group, for its
  * menu; NULL: "". One group is open at a time. Errors: KEDGE_CONFLICT "undo-open": one is open;
- * KEDGE_INVALID_ARGUMENT "label-invalid": `label` is no UTF-8 or longer than 63 bytes. */
+ * KEDGE_INVALID_ARGUMENT "label-invalid": `label` is not UTF-8 or is longer than 63 bytes. */
 KEDGE_API kedge_status kedge_undo_begin(kedge_db *db, const char *KEDGE_NULLABLE label,
                                         kedge_error *KEDGE_NULLABLE error);
 

@@ -49,7 +49,7 @@ typedef struct kedge_watch_token kedge_watch_token;
  * own token included; kedge_close refuses, and on the worker thread the functions that
  * wait for the server (kedge_sync, kedge_wait, kedge_history) fail. The caller owns `*token` and
  * must free it with kedge_watch_free before it closes the database. Any thread may call.
- * Errors: KEDGE_INVALID_ARGUMENT and KEDGE_LIMIT_EXCEEDED for what is no collection's name;
+ * Errors: KEDGE_INVALID_ARGUMENT and KEDGE_LIMIT_EXCEEDED for an invalid name of a collection;
  * KEDGE_NO_MEMORY. */
 KEDGE_API kedge_status kedge_watch(kedge_db *db, const char *KEDGE_NULLABLE collection,
                                    kedge_watch_function callback, void *KEDGE_NULLABLE userdata,

@@ -74,7 +74,7 @@ static void heal_damage(kedge_driver *driver, const kedge_wire_pull_response *pu
 }
 
 /* Of a log project: whether the state agrees with the server's hash, and whether the server has
- * entries behind those that were applied. */
+ * entries after those that were applied. */
 static void take_log(kedge_driver *driver, kedge_core_event *event)
 {
     const kedge_wire_pull_response *pull = &driver->held.pull;
@@ -120,7 +120,7 @@ static kedge_status apply_page(kedge_driver *driver, kedge_core_event *event,
     if (status != KEDGE_OK) return status;
     event->applied.result = applied_as(result);
     if (event->applied.result != KEDGE_APPLIED_AGAIN) take_damage(driver, event);
-    /* The entries behind a log project's snapshot. */
+    /* The entries after a log project's snapshot. */
     if (event->applied.result == KEDGE_APPLIED_DONE && driver->log)
         event->applied.result = KEDGE_APPLIED_MORE;
     kedge_driver_held_free_page(held);

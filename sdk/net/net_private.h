@@ -30,7 +30,7 @@ struct kedge_net {
 };
 
 /* ---- send.c ---- */
-/* Sends, with the token and the headers that every request has behind those that `request` brings,
+/* Sends, with the token and the headers that every request has after those that `request` brings,
  * KEDGE_NET_HEADERS_MAX at most. `request` comes with the rest filled; `path` is relative to the
  * base. */
 kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const char *path,

@@ -1,6 +1,6 @@
 /* Server-Sent Events: the event stream format of the WHATWG HTML standard, section 9.2.
  *
- *     stream = lines that end in CRLF, LF or CR, behind an optional byte order mark
+ *     stream = lines that end in CRLF, LF or CR, after an optional byte order mark
  *     "field: value"   the field's value; one space after the colon is dropped
  *     ": comment"      ignored
  *     ""               dispatches the event, when it has data

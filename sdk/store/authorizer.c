@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Each with a space behind it. Every other function is refused, so that a function of a newer
+/* Each with a space after it. Every other function is refused, so that a function of a newer
  * SQLite is reviewed before it is allowed. */
 static const char *const PURE_FUNCTIONS =
     "abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat "

@@ -70,7 +70,7 @@ typedef struct keyed_table {
     char update[24];
     char remove[24];
     char first[24];  /* the first row of the collection ?1 from the id ?2 on */
-    char behind[24]; /* behind it */
+    char behind[24]; /* after it */
 } keyed_table;
 
 #define KEYED_TABLE(table, number)                                                                 \
@@ -213,7 +213,7 @@ static kedge_status reader_get(void *context, kedge_bytes collection, kedge_byte
     return kedge_buffer_status(value, error);
 }
 
-/* The first row of the collection, or the first one behind `after`. */
+/* The first row of the collection, or the first one after `after`. */
 static kedge_status next_row(kedge_store_db *db, const keyed_table *table, kedge_bytes collection,
                              bool from_start, kedge_bytes after, kedge_cache_row *row,
                              kedge_error *error)

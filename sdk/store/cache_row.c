@@ -37,7 +37,7 @@ int64_t kedge_row_checksum(kedge_checksum begun, kedge_bytes id, const kedge_byt
     return kedge_checksum_end(&begun);
 }
 
-/* With a NUL behind it, which no column of bytes has. */
+/* With a NUL after it, which no column of bytes has. */
 static kedge_bytes text_column(sqlite3_stmt *statement, int column)
 {
     const char *text = (const char *)sqlite3_column_text(statement, column);

@@ -1,6 +1,6 @@
 /* Cancelling an edit that has not been sent.
  *
- * What is pending behind it runs again where it read what the edit has written; the footprints tell
+ * What is pending after it runs again where it read what the edit has written; the footprints tell
  * (rebase.h). Where many are pending without footprints, these are made first, in turns that let
  * edits in between (retrace.c). */
 #include "sdk/store/client_only.h"

@@ -6,7 +6,7 @@
  * there. `number` rises by one a row. `changes` is the commit's set, or NULL when it is too large
  * to be kept here. The newest KEDGE_STORE_LOG_ROWS rows stay.
  *
- * Each store remembers the number up to which it has told its own observer. It tells what is behind
+ * Each store remembers the number up to which it has told its own observer. It tells what is after
  * that in a turn: before it commits itself, and when it is asked to look. So all processes tell all
  * commits in one order. Where a number is missing, where `changes` is NULL, and where a row is not
  * what was written, any key may have changed.

@@ -65,7 +65,8 @@ void kedge_changes_add(kedge_change_set *changes, kedge_bytes collection, kedge_
         kedge_changes_all(changes);
 }
 
-/* A text with its size in front and a NUL behind. Returns false when the bytes do not hold one. */
+/* A text with its size before it and a NUL after it. Returns false when the bytes do not hold
+ * one. */
 static bool take(kedge_bytes *bytes, bool *present, kedge_bytes *text)
 {
     uint32_t size;

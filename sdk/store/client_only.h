@@ -37,7 +37,7 @@ kedge_status kedge_client_only_renew(kedge_store *store, int64_t after_id, uint3
 
 /* ---- changes.c ---- */
 /* Adds the changes of a later commit: each key is listed once, with the values before both and
- * behind both, and not at all when these are the same. */
+ * after both, and not at all when these are the same. */
 void kedge_changes_merge(kedge_change_set *changes, const kedge_change_set *later);
 
 /* ---- inbox.c ---- */
@@ -51,7 +51,7 @@ kedge_status kedge_inbox_set_remade(kedge_store *store, int64_t row, int64_t fir
 kedge_status kedge_inbox_follow(kedge_store_db *db, int64_t *sequence, kedge_error *error);
 
 /* ---- remake.c ---- */
-/* Call in a write turn, behind what may have brought rejections. Makes the client-only edits again
+/* Call in a write turn, after what may have brought rejections. Makes the client-only edits again
  * whose conflicts the cache covers. What fails for now is tried again by kedge_store_catch_up; the
  * only failure is KEDGE_CORRUPT, after which the turn heals and begins again. */
 kedge_status kedge_store_remake(kedge_store *store, kedge_change_set *changes, kedge_error *error);

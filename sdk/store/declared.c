@@ -39,7 +39,7 @@ static size_t place_size(kedge_bytes text)
     return size + 1;
 }
 
-/* Steps behind `$`: each a `.` and a member, or a place in an array. */
+/* Steps after `$`: each a `.` and a member, or a place in an array. */
 static bool are_steps(kedge_bytes text)
 {
     if (text.size == 0) return false;
@@ -66,7 +66,7 @@ static kedge_status check_path(kedge_bytes path, kedge_error *error)
     bool member = path.size > 0 && member_size(path) == path.size;
     if ((steps || member) && kedge_bytes_are_utf8(path)) return KEDGE_OK;
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "invalid-path",
-                      "\"%.*s\" is no path; allowed are a member as in \"due\", and steps behind $"
+                      "\"%.*s\" is no path; allowed are a member as in \"due\", and steps after $"
                       " as in \"$.address.city\" or \"$.tags[0]\", with members of A-Z a-z 0-9 _ -"
                       " and what is not ASCII",
                       shown, path.data);

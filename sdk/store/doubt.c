@@ -5,7 +5,7 @@
  * the cache has passed decided them. That happens when an older outbox was put back, and when a
  * lineage was lost and its tail is sent again. They are marked (KEDGE_WITHHELD_PASSED). The next
  * pull of a log project that finds the mark sets the cache aside. The cache is filled once more,
- * from the last snapshot, whose outcomes the server tells, and from the entries behind it; then the
+ * from the last snapshot, whose outcomes the server tells, and from the entries after it; then the
  * mark goes. A pull that lacks an outcome does the same: an older outbox gives out ids again that
  * the cache has passed.
  *

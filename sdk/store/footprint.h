@@ -105,7 +105,7 @@ kedge_state_reader kedge_recording_reader(kedge_recording *recording);
 
 /* ---- footprints ---- */
 
-/* Adds the mutation behind all others. `read` is what it has read, `written` what it has written,
+/* Adds the mutation after all others. `read` is what it has read, `written` what it has written,
  * and `before` the state that it ran on, without its writes. */
 kedge_status kedge_footprints_add(kedge_footprints *all, int64_t sequence, int64_t id,
                                   const kedge_recording *read, const kedge_overlay *written,
@@ -121,7 +121,7 @@ kedge_footprint *kedge_footprints_from(const kedge_footprints *all, int64_t sequ
 
 kedge_used_key *kedge_footprints_find(const kedge_footprints *all, kedge_bytes collection,
                                       kedge_bytes id); /* NULL: no mutation uses the key */
-/* The first key of a collection, or the first one behind the id `after`, that a mutation uses; or
+/* The first key of a collection, or the first one after the id `after`, that a mutation uses; or
  * NULL. */
 kedge_used_key *kedge_footprints_next(const kedge_footprints *all, kedge_bytes collection,
                                       bool from_start, kedge_bytes after);

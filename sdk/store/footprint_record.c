@@ -86,7 +86,7 @@ static kedge_range *range_at(kedge_recording *recording, kedge_bytes collection,
     return from_start || copy(recording->allocator, after, &range->after) ? range : NULL;
 }
 
-/* `found` NULL: there is nothing behind `after`. */
+/* `found` NULL: there is nothing after `after`. */
 static void note_range(kedge_recording *recording, kedge_bytes collection, bool from_start,
                        kedge_bytes after, const kedge_bytes *found)
 {

@@ -206,7 +206,7 @@ static kedge_status find_end(kedge_store *store, int64_t *through, kedge_error *
                                       shown ? led : *through);
 }
 
-/* Returns KEDGE_DONE behind the last row. */
+/* Returns KEDGE_DONE after the last row. */
 static kedge_status dismiss_next(kedge_store *store, dismissal *at, kedge_error *error)
 {
     static const char *const sql = "SELECT sequence FROM rejected WHERE sequence > ?1 AND"

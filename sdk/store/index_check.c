@@ -1,4 +1,4 @@
-/* Checks the declared indexes of the cache, behind its rows: each row of the collection has its
+/* Checks the declared indexes of the cache, after its rows: each row of the collection has its
  * entry, and the index has no other. An index in which a value is wrong hides its row from queries,
  * which check only the rows that they find. */
 #include "sdk/store/index_check.h"

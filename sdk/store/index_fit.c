@@ -151,7 +151,7 @@ kedge_status kedge_index_remove(kedge_store *store, const char *name, kedge_erro
     return status == KEDGE_OK && there ? drop(store, name, error) : status;
 }
 
-/* Finds an index of the cache behind `*name` in the order of names; KEDGE_DONE: there is none. */
+/* Finds an index of the cache after `*name` in the order of names; KEDGE_DONE: there is none. */
 static kedge_status next_name(kedge_store_db *db, char name[KEDGE_LIMIT_NAME_BYTES + 1],
                               kedge_error *error)
 {

@@ -1,8 +1,8 @@
-/* Looks into a folder without the app that it belongs to, for the command `kedge`. Nothing is
- * written: a folder may be open in an app meanwhile. SQLite puts its `-shm` files beside a WAL that
- * nobody has open.
+/* Reads the folder of a database without its app, for the command `kedge`. An app may have the
+ * folder open meanwhile, so nothing in it is written. Only SQLite makes its `-shm` files beside a
+ * WAL that nobody has open.
  *
- * Lines are given to a sink one by one, without a newline. Edits and items are JSON objects. */
+ * A sink gets the lines one by one, without a newline. Edits and items are JSON objects. */
 #ifndef KEDGE_SDK_STORE_INSPECT_H
 #define KEDGE_SDK_STORE_INSPECT_H
 
@@ -15,9 +15,9 @@ typedef struct kedge_inspect_sink {
     void (*line)(void *context, kedge_bytes text);
 } kedge_inspect_sink;
 
-/* How often kedge_inspect_watch looks. */
+/* The time between two looks of kedge_inspect_watch. */
 #define KEDGE_INSPECT_POLL_MS 200
-/* Findings of SQLite's integrity check that are shown of a file. */
+/* How many findings of SQLite's integrity check are shown for a file. */
 #define KEDGE_INSPECT_FINDINGS_MAX 100
 
 /* `path`: the folder. It may have no cache.db, as after a repair. Errors: KEDGE_NOT_FOUND (no
@@ -30,23 +30,24 @@ void kedge_inspect_close(kedge_inspect *inspect);
 /* "name: value" lines: identity, position, counts, sizes, collections. */
 kedge_status kedge_inspect_facts(kedge_inspect *inspect, kedge_inspect_sink sink,
                                  kedge_error *error);
-/* The edits that the server has not decided; those in the inbox; in order of sequence. */
+/* The edits that the server has not decided, and the edits in the inbox, each in order of
+ * sequence. */
 kedge_status kedge_inspect_pending(kedge_inspect *inspect, kedge_inspect_sink sink,
                                    kedge_error *error);
 kedge_status kedge_inspect_rejected(kedge_inspect *inspect, kedge_inspect_sink sink,
                                     kedge_error *error);
-/* What reads show: the project record, then each item. When not all of it can be told, the rest is,
- * and then an error: KEDGE_CORRUPT (rows are damaged or missing), KEDGE_UNAVAILABLE (the cache
- * lacks edits that the outbox has, as after a crash). */
+/* What reads show: the project record, then each item. When a part cannot be read, the rest is
+ * given to the sink, and then there is an error: KEDGE_CORRUPT (rows are damaged or missing),
+ * KEDGE_UNAVAILABLE (the cache lacks edits that the outbox has, as after a crash). */
 kedge_status kedge_inspect_export(kedge_inspect *inspect, kedge_inspect_sink sink,
                                   kedge_error *error);
 /* What reads showed before a restore of the backend and do not show now, as lost.db has it; a line
- * for each item, as those of the export, with "deleted" in place of "value" for what was not there.
- * KEDGE_CORRUPT: rows are damaged; the others are told before that. */
+ * for each item, as those of the export, with "deleted" in place of "value" for an item that was
+ * not there. KEDGE_CORRUPT: rows are damaged; the others are given to the sink before that. */
 kedge_status kedge_inspect_lost(kedge_inspect *inspect, kedge_inspect_sink sink,
                                 kedge_error *error);
-/* What became of one edit, and why. KEDGE_NOT_FOUND: the sequence was never given out, or the tail
- * no longer has it. */
+/* The outcome of one edit, and the reason. KEDGE_NOT_FOUND: no edit has had the sequence, or the
+ * tail no longer has the edit. */
 kedge_status kedge_inspect_trace(kedge_inspect *inspect, int64_t sequence, kedge_inspect_sink sink,
                                  kedge_error *error);
 /* One JSON line with the position and the counts: now, and after each change, `lines` in all

@@ -137,7 +137,7 @@ kedge_status kedge_inspect_verify(kedge_inspect *inspect, kedge_inspect_sink sin
     kedge_status status =
         verify(&work, &inspect->outbox, OUTBOX, sizeof OUTBOX / sizeof *OUTBOX, error);
     if (status == KEDGE_OK && kedge_wal_is_damaged(&inspect->outbox))
-        status = tell(&work, &inspect->outbox, "its WAL is damaged, and commits stand behind that",
+        status = tell(&work, &inspect->outbox, "its WAL is damaged, and has commits after that",
                       (kedge_bytes){NULL, 0}, error);
     if (status == KEDGE_OK && inspect->cache.handle)
         status = verify(&work, &inspect->cache, CACHE, sizeof CACHE / sizeof *CACHE, error);

@@ -12,7 +12,7 @@ struct kedge_mutation_list {
     sqlite3_stmt *cursor;
     kedge_cache_meta cache;
     kedge_outbox_meta outbox;
-    kedge_buffer own; /* name and args of a client-only mutation, each with a NUL behind it */
+    kedge_buffer own; /* name and args of a client-only mutation, each with a NUL after it */
     bool ended;
 };
 

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define COVERED_COLUMN 14 /* behind {pending_row} */
+#define COVERED_COLUMN 14 /* after {pending_row} */
 #define META_COPIES    2
 
 /* ---- meta ---- */

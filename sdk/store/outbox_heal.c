@@ -5,7 +5,7 @@
  *
  *   1. walk `pending`: a row that is sound and in its place counts as present; any other one is an
  *      orphan; an id that no present row has is missing, in the hole between two sequences
- *   2. each missing id is given to a kedge.noop, so that the edits behind it go on; the edit itself
+ *   2. each missing id is given to a kedge.noop, so that the edits after it go on; the edit itself
  *      stands in the inbox as damaged, with what an orphan in that hole still says
  *   3. orphans are deleted. One that fills no hole was decided already, or is an old row that a
  *      disk has brought back. Rows of earlier clients have no ids here: the server has decided

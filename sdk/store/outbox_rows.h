@@ -1,6 +1,6 @@
 /* The rows of the outbox's tables.
  *
- * Each row has a checksum over its other columns, behind the number of its table; pieces.c names
+ * Each row has a checksum over its other columns, after the number of its table; pieces.c names
  * both for each table. `ordinal`, the order in which the tail and the earlier clients are trimmed,
  * is SQLite's own and left out. A statement that copies rows names the columns of the new row in a
  * subquery and takes their checksum around it ({sealed T}); one that changes a row changes it first

@@ -4,9 +4,9 @@
  * by an argument, which stands in the text where it has an @: {sealed pending}.
  *
  * Pieces for a table tell how its rows are sealed (outbox_rows.h, cache_row.h). {pending} is the
- * columns over which the checksum of a row is taken; {pending#} is that checksum, behind the number
+ * columns over which the checksum of a row is taken; {pending#} is that checksum, after the number
  * of the table. {intact pending} is true of a row that has its checksum. {sealed pending} copies
- * into the table the rows of the subquery behind it, each with its checksum. */
+ * into the table the rows of the subquery after it, each with its checksum. */
 #include "sdk/store/pieces.h"
 
 #include "common/assert.h"
@@ -16,7 +16,7 @@
 
 #define NAME_BYTES 40
 
-/* A line for each piece: its name, and its text behind =. */
+/* A line for each piece: its name, and its text after =. */
 static const char OUTBOX_PIECES[] =
     "sealed=@({@}, checksum) SELECT {@}, {@#} FROM\n"
     "intact=checksum = {@#}\n"
@@ -203,7 +203,7 @@ static const char *find(const char *name)
 }
 
 /* Reads the name of a piece, up to the brace, with the argument in place of an @. Returns what is
- * behind the brace. */
+ * after the brace. */
 static const char *read_name(const char *text, const char *argument, char name[NAME_BYTES])
 {
     size_t size = 0;

@@ -109,7 +109,7 @@ kedge_status kedge_footprints_follow(kedge_store *store, const kedge_cache_meta 
 
 /* ---- retrace.c ---- */
 /* A turn ends after so many mutations, and so many whose writes are compared, or after so long. It
- * is given up when so many turns came behind edits, each of which costs a read of `base`. */
+ * is given up when so many turns came after edits, each of which costs a read of `base`. */
 #define KEDGE_RETRACE_ROWS  256
 #define KEDGE_RETRACE_MS    5
 #define KEDGE_RETRACE_LOADS 64

@@ -15,7 +15,7 @@ typedef struct kedge_query_reads {
 /* Of an open query; the same for every query of that SQL. Borrowed until the query is closed. */
 const kedge_query_reads *kedge_store_query_reads(const kedge_query *query);
 
-/* True when the result may differ behind a commit with these changes. */
+/* True when the result may differ after a commit with these changes. */
 bool kedge_query_reads_touched(const kedge_query_reads *reads, const kedge_change_set *changes);
 
 /* ---- for query.c and authorizer.c ---- */

@@ -77,7 +77,7 @@ static void pop_due(rebase *work)
     work->due[parent] = last;
 }
 
-/* The next mutation behind `sequence` that uses the key must be looked at. */
+/* The next mutation after `sequence` that uses the key must be looked at. */
 static kedge_status follow(rebase *work, const kedge_overlay_entry *at, int64_t sequence,
                            kedge_error *error)
 {
@@ -176,7 +176,7 @@ static void offer(candidate *lowest, const kedge_overlay_entry *entry)
     *lowest = (candidate){true, entry->id};
 }
 
-/* The lowest id behind `after` that is shown, in the delta, used by a mutation, or written by one
+/* The lowest id after `after` that is shown, in the delta, used by a mutation, or written by one
  * before this rebase. Every other key is absent. `shown` holds the first one that is shown. */
 static kedge_status next_candidate(rebase *work, kedge_bytes collection, bool from_start,
                                    kedge_bytes after, kedge_buffer *shown, candidate *lowest,
@@ -448,7 +448,7 @@ static kedge_status visit(rebase *work, kedge_footprint *row, kedge_error *error
 
 /* ---- all of them ---- */
 
-/* The next mutation behind `sequence` to look at: one that uses a changed key, one that has
+/* The next mutation after `sequence` to look at: one that uses a changed key, one that has
  * scanned, or the one that is another one now. */
 static kedge_footprint *next_row(rebase *work, int64_t sequence)
 {

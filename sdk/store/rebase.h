@@ -4,7 +4,7 @@
  * mutation read. Now some mutations are covered, and the canonical state is another one. A mutation
  * is run again when a value that it read differs now, or was written by a mutation that ran again
  * and wrote something else. So is one that was replaced by another mutation. Values count, not
- * keys: a covered mutation that was predicted right makes none behind it run. The result is the one
+ * keys: a covered mutation that was predicted right makes none after it run. The result is the one
  * that a run of all of them would give, since a mutator depends on nothing but its arguments and
  * what it reads. */
 #ifndef KEDGE_SDK_STORE_REBASE_H

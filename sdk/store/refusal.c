@@ -58,8 +58,8 @@ static readable read_outbox(const kedge_store *store)
     return found;
 }
 
-/* Of a path that is too long for a message, only the end is shown, which names the file. */
-static kedge_status tell(const char *path, const char *rest, kedge_error *error)
+/* A path that is too long for the message loses its beginning, since its end names the file. */
+static kedge_status fail_with_path(const char *path, const char *rest, kedge_error *error)
 {
     size_t size = strlen(path), room = sizeof error->message - 1 - strlen(rest);
     bool whole = size <= room;
@@ -70,8 +70,8 @@ static kedge_status tell(const char *path, const char *rest, kedge_error *error)
                       rest);
 }
 
-static kedge_status tell_readable(const kedge_store *store, const readable *found,
-                                  kedge_error *error)
+static kedge_status fail_damaged(const kedge_store *store, const readable *found,
+                                 kedge_error *error)
 {
     static const char *const way = "kedge_repair, or the command kedge repair,";
     char rest[256], of[32] = "";
@@ -88,17 +88,17 @@ static kedge_status tell_readable(const kedge_store *store, const readable *foun
                        " is damaged; nothing in it was changed: %s saves what can be read into a"
                        " new folder",
                        way);
-    return tell(store->outbox_path, rest, error);
+    return fail_with_path(store->outbox_path, rest, error);
 }
 
 kedge_status kedge_store_report_outbox(const kedge_store *store, kedge_error *error)
 {
     readable found = read_outbox(store);
-    return tell_readable(store, &found, error);
+    return fail_damaged(store, &found, error);
 }
 
-/* `pending` counts the edits that should exist, so that an app which waits for 0 does not take all
- * as done. */
+/* `pending` counts the edits that should exist, also those that cannot be read. So an app that
+ * waits for 0 does not believe that all edits are decided. */
 static kedge_store_position position_of(const readable *found)
 {
     kedge_store_position position = {
@@ -120,7 +120,7 @@ kedge_error kedge_store_refusal(kedge_store *store, kedge_store_position *salvag
         refusal = store->refusal;
     } else {
         readable found = read_outbox(store);
-        (void)tell_readable(store, &found, &refusal);
+        (void)fail_damaged(store, &found, &refusal);
         store->salvaged = position_of(&found);
         if (found.open) store->refusal = refusal;
     }

@@ -5,7 +5,7 @@
  * transaction of the outbox has both: the new row of `pending`, and the mark in `rejected` that the
  * old one was made again as that row. So after a crash the edit is in one of the two, and never in
  * both. Those that conflict together are made again in the order in which they were made first, in
- * one transaction. They come behind all that is pending.
+ * one transaction. They come after all that is pending.
  *
  * An edit that the mutator refuses now, or that this build cannot make again, is shown in the
  * inbox. */
@@ -23,7 +23,7 @@ typedef struct conflict {
     kedge_buffer args; /* of the kedge.apply */
 } conflict;
 
-/* KEDGE_DONE: there is none behind `sequence`. */
+/* KEDGE_DONE: there is none after `sequence`. */
 static kedge_status next_conflict(kedge_store *store, int64_t behind, conflict *found,
                                   kedge_error *error)
 {
@@ -162,7 +162,7 @@ static kedge_status remake(kedge_store *store, bool *left, kedge_change_set *cha
     return status;
 }
 
-/* Another process may have been killed behind the pull that brought a conflict. */
+/* Another process may have been killed after the pull that brought a conflict. */
 static kedge_status look_for_others(kedge_store *store, kedge_error *error)
 {
     int64_t commits = 0; /* a number that changes with those of other connections alone */

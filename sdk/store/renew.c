@@ -1,11 +1,11 @@
 /* Client-only edits, made anew when they are first sent.
  *
  * The row of such an edit tells what it has read. When that has changed since, the server rejects
- * it as a conflict, and it is made again behind all others (remake.c), with one attempt less. A
+ * it as a conflict, and it is made again after all others (remake.c), with one attempt less. A
  * backlog of edits that build on each other would conflict again and again: in each push are edits
  * that were made before those of the last push came back. But what a pull has brought is known
  * here, and the server has not seen an edit that was not sent. So before it leaves, its mutator
- * runs once more: on the canonical state, and behind all that is pending in front of it. The row
+ * runs once more: on the canonical state, and after all that is pending in front of it. The row
  * keeps its id and uid, and gets the reads and writes of this run. The prediction stays as it is,
  * since a rebase runs the mutator as well.
  *
@@ -69,7 +69,7 @@ static kedge_status renew_row(kedge_store *store, kedge_rerun *work, const kedge
                                 kedge_buffer_bytes(args), outbox, error);
 }
 
-/* Makes the rows anew, in order, behind all that is pending in front of them. `work` NULL: only
+/* Makes the rows anew, in order, after all that is pending in front of them. `work` NULL: only
  * looks for one. `*any`: there is one. */
 static kedge_status renew_all(kedge_store *store, batch rows, kedge_rerun *work,
                               kedge_outbox_meta *outbox, const kedge_cache_meta *cache, bool *any,

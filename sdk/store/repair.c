@@ -305,7 +305,7 @@ static void count_missing(repair *all)
     bool known;
     missing += missing_rejections(all, &known);
     known = known && all->meta_known;
-    /* The cache was written behind edits that the outbox has lost. */
+    /* The cache was written after edits that the outbox has lost. */
     int64_t behind = reflected(all) - all->old_meta.last_sequence;
     if (behind > 0) missing += behind;
     all->report->missing = known ? missing : -1;

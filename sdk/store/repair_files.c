@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The meta row of a cache stands in its second page, behind the schema. */
+/* The meta row of a cache stands in its second page, after the schema. */
 #define CACHE_BYTES (64 * KEDGE_STORE_PAGE_BYTES)
 #define CHUNK_BYTES (16 * KEDGE_STORE_PAGE_BYTES)
 

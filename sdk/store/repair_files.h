@@ -16,7 +16,7 @@
 
 typedef struct kedge_repair_files {
     const char *path;     /* the damaged folder, in which nothing is made or written */
-    const char *new_path; /* both short enough for a file name behind them */
+    const char *new_path; /* both short enough for a file name after them */
     char scratch[KEDGE_STORE_PATH_BYTES];
     int scratch_lock;
     bool folder_made; /* new_path was not there before */

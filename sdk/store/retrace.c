@@ -6,7 +6,7 @@
  * of a few milliseconds, and an edit may come between two of them:
  *
  *   run       the pending mutations, in their order, on the canonical state of now. What they write
- *             stays in memory. An edit that came in between runs behind all others
+ *             stays in memory. An edit that came in between runs after all others
  *   compare   what they have written with what is shown, and whether they have written all that
  *             is predicted. Where these differ, as in an app whose mutator does otherwise now,
  *             there can be no footprints
@@ -34,7 +34,7 @@ typedef struct retrace {
     int64_t compared; /* and of the last one whose writes were compared */
     int left;         /* how many may still run, or be compared, in this turn */
     int64_t began_ms; /* the turn, by the monotonic clock */
-    int loads;        /* how often `base` may still be read: all of it, behind an edit */
+    int loads;        /* how often `base` may still be read: all of it, after an edit */
 } retrace;
 
 static void forget(retrace *work)

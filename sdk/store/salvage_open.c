@@ -5,10 +5,9 @@
  * the copy are exchanged with those of an empty outbox. If rows that are then read are sound, this
  * was right; otherwise the pages are exchanged back.
  *
- * The tables of a file that shrink.c has written anew begin at other pages, also the same in all
- * such files. What the schema has beside its tables then stands behind the rows, and is not needed
- * to read these. So both kinds of an empty outbox are tried, and the one that gives more is
- * taken. */
+ * In a file that shrink.c has written anew the tables begin at other pages, which are the same in
+ * all such files. The rest of the schema then comes after the rows, and is not needed to read them.
+ * So both kinds of an empty outbox are tried, and the one with which more can be read is used. */
 #include "sdk/store/salvage.h"
 
 #include "common/error.h"
@@ -86,11 +85,11 @@ static kedge_status list_pages(kedge_store_db *db, graft *list, kedge_error *err
     return status;
 }
 
-/* As shrink.c leaves it, with a schema of one page. */
+/* Writes an empty outbox anew as shrink.c does, so that its schema has one page. */
 static const char *const WRITE_ANEW = "{no_totals_of rejected}"
                                       "{no_totals_of confirmed}{no_totals_of trimmed} VACUUM";
 
-/* Written through a rollback journal, so that all of it stands in the file. */
+/* It is made without a WAL, so that the whole outbox is in one file. */
 static kedge_status make_fresh(const char *path, bool anew, graft *list, kedge_error *error)
 {
     kedge_store_db db;
@@ -112,14 +111,14 @@ static kedge_status make_fresh(const char *path, bool anew, graft *list, kedge_e
 static void adapt_header(unsigned char *page)
 {
     page[18] = page[19] = 2; /* WAL */
-    memset(page + 28, 0, 4); /* the number of pages: that of the file then */
+    memset(page + 28, 0, 4); /* 0 pages: SQLite takes the size of the file */
     memset(page + 32, 0, 8); /* free pages */
 }
 
 static bool exchange_page(int copy, int fresh, off_t offset)
 {
     unsigned char ours[PAGE_BYTES] = {0}, theirs[PAGE_BYTES] = {0};
-    /* A copy that was cut is read as zeros. */
+    /* Pages beyond the end of a copy that is too short are zeros. */
     if (pread(copy, ours, PAGE_BYTES, offset) < 0) return false;
     if (pread(fresh, theirs, PAGE_BYTES, offset) != PAGE_BYTES) return false;
     return pwrite(copy, theirs, PAGE_BYTES, offset) == PAGE_BYTES &&
@@ -146,7 +145,7 @@ static kedge_status exchange(const char *file, const char *fresh, const graft *l
     int code = errno;
     if (copy >= 0) close(copy);
     if (other >= 0) close(other);
-    /* An index of the WAL as it was read before. */
+    /* The index of the WAL is from before the exchange. */
     (void)snprintf(shm, sizeof shm, "%s-shm", file);
     (void)unlink(shm);
     if (good) return KEDGE_OK;
@@ -166,7 +165,7 @@ static kedge_status open_copy(kedge_store_db *db, const char *file, kedge_salvag
     return status;
 }
 
-/* SQLite throws away the WAL of a file that is empty. */
+/* SQLite deletes the WAL of an empty file, so such a file is not opened. */
 static bool has_a_page(const char *file)
 {
     struct stat facts;

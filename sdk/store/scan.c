@@ -15,7 +15,7 @@ struct kedge_store_scan {
     bool ended;
 };
 
-/* The bounds of the ids: from `low` on, below `high`; and behind `after`. */
+/* The bounds of the ids: from `low` on, below `high`; and after `after`. */
 typedef struct scan_bounds {
     kedge_bytes low;
     kedge_bytes high; /* empty: none */
@@ -23,7 +23,7 @@ typedef struct scan_bounds {
 } scan_bounds;
 
 /* A condition that always holds would be tried at each row, so that each bound has statements of
- * its own: by [behind ?2, not from it on][below ?3]. */
+ * its own: by [after ?2, not from it on][below ?3]. */
 static const char *const ASCENDING[2][2] = {
     {"{rows item} AND id >= ?2 ORDER BY id LIMIT ?4",
      "{rows item} AND id >= ?2 AND id < ?3 ORDER BY id LIMIT ?4"},

@@ -15,7 +15,7 @@ typedef struct kedge_schema_table {
     const char *sql; /* makes the table, and what belongs to it */
 } kedge_schema_table;
 
-/* `steps`, with NULL behind the last, lead here from the layout before. NULL: the oldest layout
+/* `steps`, with NULL after the last, lead here from the layout before. NULL: the oldest layout
  * that can be opened. */
 typedef struct kedge_schema_layout {
     int number;

@@ -1,6 +1,6 @@
 /* Reads while the cache cannot be written.
  *
- * An edit is acknowledged once the outbox has it. If the cache's commit behind it fails, or the
+ * An edit is acknowledged once the outbox has it. If the cache's commit after it fails, or the
  * repair when opening does, since the disk is full, then `item` lacks edits that every read must
  * show. Until the cache can be written, reads go through a shadow:
  *

@@ -79,7 +79,7 @@ static kedge_status check_progress(kedge_store *store, const kedge_wire_page_res
     if (status == KEDGE_OK && !page->last && after.size > 0 &&
         compare_keys(page->next, kedge_buffer_bytes(&after)) <= 0)
         status = kedge_fail(error, KEDGE_PROTOCOL, "page-without-progress",
-                            "a page of the snapshot does not lead behind the key it was asked for");
+                            "a page of the snapshot does not lead past the key it was asked for");
     kedge_buffer_free(&after);
     return status;
 }

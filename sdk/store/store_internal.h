@@ -256,7 +256,7 @@ kedge_status kedge_wal_prepare(kedge_store_db *db, kedge_error *error);
  * be moved into its file afterwards. */
 kedge_status kedge_wal_commit(kedge_store_db *db, kedge_error *error);
 bool kedge_wal_is_large(const kedge_store_db *db);
-/* The WAL's file, and how many of its frames SQLite reads; NULL: nothing stands behind them. */
+/* The WAL's file, and how many of its frames SQLite reads; NULL: nothing stands after them. */
 sqlite3_file *kedge_wal_rest(const kedge_store_db *db, int64_t *frames);
 /* Moves the WAL into the file as far as readers let it, without waiting for them; `cut`: and
  * empties it. Returns SQLite's code. */
@@ -359,7 +359,7 @@ kedge_status kedge_outbox_meta_heal(kedge_store_db *db, kedge_error *error);
 
 /* ---- outbox.c, outbox_settle.c: the rows of `pending`, inside the caller's transaction ---- */
 /* Opens a cursor over `pending` in order of sequence, without the rows that the cache covers; or
- * over those behind a sequence. */
+ * over those after a sequence. */
 kedge_status kedge_outbox_cursor_open(kedge_store_db *db, const kedge_cache_meta *cache,
                                       sqlite3_stmt **cursor, kedge_error *error);
 kedge_status kedge_outbox_cursor_open_behind(kedge_store_db *db, const kedge_cache_meta *cache,

@@ -26,7 +26,7 @@ typedef struct kedge_undo_step {
 } kedge_undo_step;
 
 typedef struct kedge_undo_change {
-    char *key;              /* collection, id and path, one behind the other */
+    char *key;              /* collection, id and path, one after the other */
     kedge_bytes collection; /* "": the project record */
     kedge_bytes id;
     kedge_bytes path;   /* a JSON Pointer */
@@ -88,7 +88,7 @@ bool kedge_undo_change_has(const kedge_undo_change *change, int64_t sequence);
 bool kedge_undo_change_left(const kedge_undo_change *change, int64_t sequence, kedge_bytes value);
 /* Whether one of two changes is at the place of the other, or inside of it. */
 bool kedge_undo_changes_overlap(const kedge_undo_change *a, const kedge_undo_change *b);
-/* Moves the changes of `made`, by the edit with this sequence, behind those of `group`. A change at
+/* Moves the changes of `made`, by the edit with this sequence, after those of `group`. A change at
  * the place of the one before it becomes one with it, when it goes on from there. KEDGE_NO_MEMORY:
  * `group` is as it was; an empty one needs no memory. */
 kedge_status kedge_undo_group_take(kedge_undo_group *group, kedge_undo_group *made,

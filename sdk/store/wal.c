@@ -1,7 +1,7 @@
 /* The two WALs: their size limits, and space that is reserved in them before it is needed.
  *
  * A commit appends a frame a page to the WAL. While the file is as long as it once was, that needs
- * no new blocks of the disk. So before an edit is acknowledged, zeros are written behind the last
+ * no new blocks of the disk. So before an edit is acknowledged, zeros are written after the last
  * frames of both WALs, as far as the commits may need: if the disk is full, that fails while the
  * edit can still be refused. SQLite reads a WAL up to the first frame whose salts are not those of
  * the header, and takes zeros for that.
@@ -92,7 +92,7 @@ static int extend(const wal_facts *at, int64_t to)
     return code;
 }
 
-/* Zeros behind the last frame: for so many frames, and as far as the file would grow then. */
+/* Zeros after the last frame: for so many frames, and as far as the file would grow then. */
 static kedge_status reserve(kedge_store_db *db, wal_facts *at, int64_t frames, kedge_error *error)
 {
     sqlite3_int64 size;

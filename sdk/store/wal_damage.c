@@ -3,10 +3,10 @@
  * Each frame has a checksum over itself and over all frames in front of it
  * (https://sqlite.org/fileformat2.html#walformat). SQLite reads a WAL up to the first frame whose
  * checksum is wrong, and takes the others for what a power cut left of a commit. So one flipped bit
- * takes away all commits behind it, though they are still there.
+ * takes away all commits after it, though they are still there.
  *
  * That they were durable is proved by a frame that follows a commit and continues its checksum:
- * with synchronous=FULL nothing is written behind a commit before that is on the disk. Frames that
+ * with synchronous=FULL nothing is written after a commit before that is on the disk. Frames that
  * were left over by a commit which failed prove nothing, since what was written there later has
  * another checksum. */
 #include "sdk/store/wal_damage.h"
@@ -39,7 +39,7 @@ typedef struct frames {
     int64_t index; /* of the frame, from 1; 0: none was read */
     unsigned char frame[FRAME_BYTES];
     uint32_t page; /* its number */
-    uint32_t size; /* of the database behind this commit, in pages; 0: it ends none */
+    uint32_t size; /* of the database after this commit, in pages; 0: it ends none */
     sum stored;    /* the checksum that the frame has */
     bool ours;     /* it has the salts of the header */
     bool linked;   /* … and continues the checksum of the frame before */
@@ -129,11 +129,11 @@ static bool next(frames *at)
     return true;
 }
 
-/* The last frame of the commits that were durable and stand behind damage; 0: there are none.
+/* The last frame of the commits that were durable and stand after damage; 0: there are none.
  * `pages`: how many the database has then.
  *
  * A commit may be filled up with copies of its last frame, to the end of a sector. What a copy has
- * behind that sector is not durable with the commit. So a copy that is torn is no lost commit. */
+ * after that sector is not durable with the commit. So a copy that is torn is no lost commit. */
 static int64_t find_last(frames *at, uint32_t *pages)
 {
     bool broken = false, durable = false, lost = false;

@@ -4,7 +4,7 @@
 
 #include "sdk/store/database.h"
 
-/* Whether the WAL has commits behind the frames that SQLite reads, which were durable. Reads some
+/* Whether the WAL has commits after the frames that SQLite reads, which were durable. Reads some
  * kilobytes when it is whole. The caller has the write lock. */
 bool kedge_wal_is_damaged(const kedge_store_db *db);
 

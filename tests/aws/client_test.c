@@ -1,4 +1,5 @@
-/* Calls to AWS: what is sent, and what each kind of response comes to. */
+/* Calls to AWS: what is sent, what follows from each kind of response, and which options are
+ * wrong. */
 #include "tests/aws/client_world.h"
 
 #include "backend/ports/deadline.h"
@@ -82,7 +83,7 @@ static void test_a_put_says_no_content_type_of_its_own(void **state)
     client_world_end(&world);
 }
 
-/* Names below localhost lead to this machine. */
+/* Host names that end in .localhost resolve to this machine. */
 static void test_a_bucket_may_stand_before_the_host(void **state)
 {
     client_world world;
@@ -191,8 +192,8 @@ static void test_endpoints_are_those_of_the_region(void **state)
     client_world_end(&world);
 }
 
-/* A client of its own makes one call. What failed before it was sent had no effect; what failed
- * later is unknown. */
+/* Makes one call with a new client. A call that fails before it is sent has no effect. The outcome
+ * of one that fails later is unknown. */
 static bool call_with(const kedge_allocator *allocator, void *context)
 {
     client_world *world = context;

@@ -163,7 +163,7 @@ static void test_a_wrong_line_is_named_by_file_and_line(void **state)
 {
     world *w = *state;
     assert_wrong_line(w, "\n\n[default\n" KEYS("x"), "/credentials, line 3: a section's name has");
-    assert_wrong_line(w, "[default] x\n", "/credentials, line 1: something stands behind");
+    assert_wrong_line(w, "[default] x\n", "/credentials, line 1: there is text after");
     assert_wrong_line(w, "# c\naws_access_key_id = x\n", "/credentials, line 2: a setting before");
     assert_wrong_line(w, "[default]\n" MARK "\n", "/credentials, line 2: neither a section nor");
     assert_wrong_line(w, "[default]\n = " MARK "\n", "/credentials, line 2: a setting without a");

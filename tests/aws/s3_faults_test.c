@@ -52,7 +52,7 @@ static void assert_ended(scripted_s3 *s3, kedge_status status, kedge_status expe
     scripted_s3_end(s3);
 }
 
-/* Reads behind what the buffer holds, which a failure must leave as it was. */
+/* Reads after what the buffer holds, which a failure must leave as it was. */
 static kedge_status get(scripted_s3 *s3, const char *expected, size_t size)
 {
     kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);

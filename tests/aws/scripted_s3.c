@@ -236,7 +236,7 @@ static void respond_tags(scripted_s3 *s3, const scripted_request *request, reply
     "<Contents><Key>" key "</Key><LastModified>2026-11-21T16:34:12.345Z</LastModified>"            \
     "<ETag>&quot;1&quot;</ETag><Size>7</Size></Contents>"
 
-/* Three keys behind "j", whatever is asked for. */
+/* Three keys after "j", whatever is asked for. */
 static void respond_list(reply *out)
 {
     say(out, "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Name>b</Name>"

@@ -65,7 +65,7 @@ static void test_a_file_that_is_no_value_is_refused(void **state)
     assert_non_null(strstr(folder->complaint, "settings-invalid"));
 }
 
-/* An export must not be taken for all that there is of a project. */
+/* Nobody must take an export for a whole project. */
 static void test_an_export_tells_what_of_the_project_it_leaves_out(void **state)
 {
     folder_world *folder = *state;

@@ -74,7 +74,7 @@ static const char *huge(size_t size)
 
 typedef struct field {
     const char *path;  /* where the request goes */
-    const char *front; /* the text in front of the value, and behind it */
+    const char *front; /* the text in front of the value, and after it */
     const char *back;
 } field;
 

@@ -234,7 +234,7 @@ static void expect_rejected(api_world *world)
                         "item-not-found");
 }
 
-/* c2's duplicate stands behind the snapshot from which its cache began, and c1's edit before it.
+/* c2's duplicate stands after the snapshot from which its cache began, and c1's edit before it.
  * `puts` entries stand between the two. Gives c2's cookie. */
 static const char *lose_snapshot(api_world *world, int puts, bool whole_object)
 {

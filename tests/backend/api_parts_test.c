@@ -69,7 +69,7 @@ static kedge_api_response begin(api_world *world, const char *cookie)
     return response;
 }
 
-/* One part more, in the place of the one before, and behind `all`. */
+/* One part more, in the place of the one before, and after `all`. */
 static kedge_status go_on(kedge_api_response *response, kedge_buffer *all)
 {
     kedge_error error = {0};

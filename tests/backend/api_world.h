@@ -62,7 +62,7 @@ void api_world_lose_blobs(api_world *world, const char *prefix, bool damages);
 void api_world_free(api_world *world);
 
 /* Asks and gives the status. The answer stays in world->response until the next request. `path` may
- * have a query behind '?'. */
+ * have a query after '?'. */
 int api_ask(api_world *world, const kedge_identity *who, const char *method, const char *path,
             kedge_bytes body);
 /* The same for a path below /v1/orgs/acme/projects/notes/, asked by Ann. */

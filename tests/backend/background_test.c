@@ -50,13 +50,13 @@ static test_world *begin(void **state)
     return world;
 }
 
-/* ---- behind a commit ---- */
+/* ---- after a commit ---- */
 
 static void test_a_push_is_answered_when_its_index_rows_fail_and_the_failure_is_told(void **state)
 {
     test_world *world = begin(state);
     int64_t id = 0;
-    /* The first write of a push is its commit: those behind it are the rows, once they are due. */
+    /* The first write of a push is its commit: those after it are the rows, once they are due. */
     while (all_failures() == 0) {
         world_arm(world, WORLD_FAULT_BEFORE, 2, true, true);
         id++;
@@ -99,7 +99,7 @@ static void test_a_push_is_answered_when_its_checkpoint_fails_and_the_failure_is
     world_check(world);
 }
 
-/* ---- behind a read ---- */
+/* ---- after a read ---- */
 
 static void remove_a_chunk(test_world *world)
 {

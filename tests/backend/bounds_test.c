@@ -27,7 +27,7 @@ static void fill(test_world *world, const char *client, int64_t id, int64_t from
     assert_int_equal(result.problem, KEDGE_PUSH_FINE);
 }
 
-/* ---- checkpoints behind the answer ---- */
+/* ---- checkpoints after the answer ---- */
 
 typedef struct later_work {
     void (*run)(void *argument);

@@ -100,7 +100,7 @@ static void test_when_nobody_wants_the_result_the_rest_is_not_run(void **state)
     world_check(world);
 }
 
-/* A store that is away is not tried again behind the deadline. */
+/* A store that is away is not tried again after the deadline. */
 static void test_tries_end_with_the_deadline(void **state)
 {
     test_world *world = *state;
@@ -258,7 +258,7 @@ static void test_a_commit_has_some_time_beyond_the_deadline(void **state)
     assert_int_equal(kedge_deadline_ask(), KEDGE_DEADLINE_STOP);
     kedge_deadline_end_commit();
 
-    /* One that begins late, or whose client goes, has all of it; behind it the work is over. */
+    /* One that begins late, or whose client goes, has all of it; after it the work is over. */
     told_begin(&told, 1100, 1300);
     told.cancelled = true;
     kedge_deadline_begin_commit();

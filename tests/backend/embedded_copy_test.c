@@ -258,7 +258,7 @@ test_a_commit_at_any_moment_of_a_backup_is_in_it_with_its_blob_or_not_at_all(voi
         (*(commits == 6 ? &without : &with))++;
         assert_true(at < CALLS_MAX);
     }
-    /* Both happened: commits before and behind the copy of the records. */
+    /* Both happened: commits before and after the copy of the records. */
     assert_true(with > 10);
     assert_true(without > 3);
 }

@@ -218,7 +218,7 @@ static void test_the_claim_checks_of_dead_letters_are_known_while_a_queue_shows_
     }
     assert_int_equal(claims_of_the_dead(world, &other, &whole, NULL), 0);
     assert_true(whole);
-    /* One more, and SQS may hide others behind it. */
+    /* One more, and SQS may hide others after it. */
     queue_put_large(world, "c1", 1, "a", 9000);
     with_the_claim(world, "garbage");
     queue_drain(world);

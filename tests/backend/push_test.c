@@ -147,7 +147,7 @@ static void test_a_rejected_mutation_advances_and_blocks_nothing(void **state)
     assert_int_equal(world_head(world), 2);
 }
 
-/* Nothing of the client is lost: neither the edit that waits nor those behind it are decided. */
+/* Nothing of the client is lost: neither the edit that waits nor those after it are decided. */
 static void test_a_mutation_that_waits_for_a_newer_server_is_not_decided(void **state)
 {
     test_world *world = *state;

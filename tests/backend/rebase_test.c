@@ -21,8 +21,8 @@ static push_builder builder;
 #define STORY     12
 #define FORKED_AT 4
 
-/* Version i of the story: edits of Ann and Bob, of which the fifth is rejected, the sixth tests
- * what stands there, and the ninth has a large body. */
+/* Pushes version i of the story. Ann and Bob edit in turn. The fifth edit is rejected, the sixth
+ * tests the value that is there, and the ninth has a large body. */
 static void tell_story(test_world *world, int i)
 {
     kedge_push_result result = {0};
@@ -333,7 +333,7 @@ static void test_retired_clients_and_duplicates_of_the_source_are_left_out(void 
     assert_int_equal(told.left_out, 1);
     assert_int_equal(told.applied, 8);
     check_same_as_notes(world);
-    /* The second is known by its first name. */
+    /* The origin of the second one is its first client and id. */
     const kedge_version *head = NULL;
     assert_int_equal(kedge_version_load(COPY(world), 0, &head, NULL), KEDGE_OK);
     const kedge_version_mutation *last = &head->mutations[head->mutation_count - 1];
@@ -526,26 +526,25 @@ static void push_of_another(test_world *world)
     kedge_backend_free(other);
 }
 
-static void same_job_of_another(test_world *world)
+static void job_of_another(test_world *world, const char *name, int64_t to)
 {
     kedge_backend *other = world_new_backend(world);
     report told;
     kedge_error error = {0};
-    if (run_job(other, job_of("j1", FORKED_AT + 1, STORY), &told, &error) != KEDGE_OK) {
+    if (run_job(other, job_of(name, FORKED_AT + 1, to), &told, &error) != KEDGE_OK) {
         fail_msg("the other rebase: %s", error.message);
     }
     kedge_backend_free(other);
 }
 
+static void same_job_of_another(test_world *world)
+{
+    job_of_another(world, "j1", STORY);
+}
+
 static void other_job_of_another(test_world *world)
 {
-    kedge_backend *other = world_new_backend(world);
-    report told;
-    kedge_error error = {0};
-    if (run_job(other, job_of("j2", FORKED_AT + 1, 8), &told, &error) != KEDGE_OK) {
-        fail_msg("the other rebase: %s", error.message);
-    }
-    kedge_backend_free(other);
+    job_of_another(world, "j2", 8);
 }
 
 static void test_somebody_else_between_any_two_calls_doubles_nothing(void **state)

@@ -6,7 +6,7 @@
 
 /* What the two do from their points on. */
 typedef enum ending {
-    ENDING_FIRST_THEN_SECOND, /* both go on, one behind the other */
+    ENDING_FIRST_THEN_SECOND, /* both go on, one after the other */
     ENDING_SECOND_THEN_FIRST,
     ENDING_FIRST_DIES,
     ENDING_SECOND_DIES,
@@ -35,8 +35,8 @@ typedef struct actor {
     bool running;
 } actor;
 
-/* Both begin, one behind the other, and come to their points or their ends. Then they go on or die.
- * `look` is called in front of that, and `late` behind each of the two. */
+/* Both begin, one after the other, and come to their points or their ends. Then they go on or die.
+ * `look` is called in front of that, and `late` after each of the two. */
 void actors_run(actor *first, actor *second, const run_points *points, run_reached *reached,
                 void (*look)(void *context), void (*late)(void *context), void *context);
 

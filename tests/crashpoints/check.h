@@ -23,7 +23,7 @@ extern const char *const check_names[CHECKS];
 bool check_holds(suite_checks *all, check_name name, bool holds, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The versions that were there at some moment, behind those that the story prepared. */
+/* The versions that were there at some moment, after those that the story prepared. */
 typedef struct witness {
     known_versions *known;
     int64_t from;
@@ -31,8 +31,8 @@ typedef struct witness {
     char lineages[KNOWN_VERSIONS_MAX][KEDGE_LINEAGE_HEX];
 } witness;
 
-/* Looks at the versions behind those that it knows, and holds those that it knows to be as they
- * were. `name`: I3, or I17 behind a processor that went on. */
+/* Looks at the versions after those that it knows, and holds those that it knows to be as they
+ * were. `name`: I3, or I17 after a processor that went on. */
 void witness_look(witness *seen, kedge_backend *reader, const kedge_project_ref *ref,
                   suite_checks *all, check_name name);
 

@@ -35,7 +35,8 @@ void damage_checkpoint(const char *folder)
         sqlite3 *db = NULL;
         files_path(path, folder, files[i]);
         if (!files_exists(path)) continue;
-        /* The checkpoint of a connection that has not read yet does nothing: it knows no WAL. */
+        /* A connection that has read nothing does not know of the WAL, so its checkpoint does
+         * nothing. */
         if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
             sqlite3_exec(db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL) != SQLITE_OK ||
             sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) !=

@@ -165,7 +165,7 @@ static void do_work(const making *make, plan work)
         damage_fail("the state \"%s\" cannot be made: status %d", make->state->name, status);
 }
 
-/* What the folder is now is what the older copy will be. The WALs are emptied behind it, so that
+/* What the folder is now is what the older copy will be. The WALs are emptied after it, so that
  * what comes now is in other places than what was there. */
 static void keep_older(const making *make)
 {

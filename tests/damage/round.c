@@ -64,8 +64,8 @@ static bool of_outbox(size_t kind)
     return strncmp(damage_kinds[kind].file, "outbox", 6) == 0;
 }
 
-/* One or two more, now and then. An outbox that became an older one can be told only with a sound
- * cache, so these two are not combined. */
+/* Now and then does one or two more kinds of damage. Only a sound cache shows that the outbox is an
+ * older one, so damage to the cache is not combined with an older outbox. */
 static void apply_more(round *one, size_t kind)
 {
     bool back = damage_kinds[kind].rolls_back;
@@ -83,7 +83,7 @@ static void apply_more(round *one, size_t kind)
     }
 }
 
-/* Looks for a state in which this kind of damage can be done. */
+/* Looks for a state in which this kind of damage can be done, and does it. */
 static bool damage(round *one, uint64_t turn)
 {
     const damage_pool *pool = &one->setting->pool;
@@ -106,7 +106,7 @@ static bool damage(round *one, uint64_t turn)
     return false;
 }
 
-/* Runs it in a process of its own; false when that did not end by itself. */
+/* Runs `work` in a child process. Returns whether that has ended well. */
 static bool run(round *one, unsigned seconds, void (*work)(round *one), const char *what)
 {
     int status = 0;
@@ -173,7 +173,8 @@ static ino_t cache_identity(const round *one)
     return stat(path, &facts) == 0 ? facts.st_ino : 0;
 }
 
-/* Refused: nothing was changed, and what can be saved is saved. */
+/* The folder was refused: its outbox must be unchanged, and a repair must save what can be
+ * saved. */
 static void after_refusal(round *one, uint64_t before)
 {
     damage_seen *seen = &one->result->seen;

@@ -35,7 +35,7 @@ static sqlite3 *open_file(const char *folder, const char *file)
     return db;
 }
 
-/* The table number `index` in the order of names; false behind the last. */
+/* The table number `index` in the order of names; false after the last. */
 static bool read_table(sqlite3 *db, int index, table *out)
 {
     sqlite3_stmt *find = NULL;

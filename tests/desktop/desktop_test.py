@@ -132,7 +132,7 @@ def live_changes(story):
     story.step("Bob writes into the note that Alice has open; her cursor stays at its word")
     story.window.click("Trip", "label")
     story.window.wait_field("Text", TRIP)
-    story.press("ctrl+e", "ctrl+Home", "ctrl+Right", "ctrl+Right")  # behind "Train at"
+    story.press("ctrl+e", "ctrl+Home", "ctrl+Right", "ctrl+Right")  # after "Train at"
     caret = wait_for("the cursor behind 'at'", lambda: story.window.field("Text").caret == len("Train at") and len("Train at"))
     text = live_text()
     story.bob_edits("edit", story.id_of("bob", "Trip"), "text", text)

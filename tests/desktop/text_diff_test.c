@@ -66,10 +66,10 @@ static void a_cursor_stays_at_its_word(void **state)
     (void)state;
     GArray *changes = text_diff("Train at nine, platform 4", "The train at ten, platform 4");
     assert_int_equal(text_diff_place(changes, 0), 0);
-    assert_int_equal(text_diff_place(changes, 8), 12);  /* behind "at" */
+    assert_int_equal(text_diff_place(changes, 8), 12);  /* after "at" */
     assert_int_equal(text_diff_place(changes, 24), 27); /* in front of "4" */
     g_array_unref(changes);
-    /* What others write where the cursor is comes behind it. */
+    /* What others write where the cursor is comes after it. */
     changes = text_diff("one two", "one two three");
     assert_int_equal(text_diff_place(changes, 7), 7);
     g_array_unref(changes);

@@ -60,7 +60,7 @@ static kedge_status reprocess_once(effects_world *here)
     return kedge_reprocess_logs(&here->effects, &project, 1, &result, NULL);
 }
 
-/* Everything stops at a call, or that call alone fails; before it does its work, or behind it.
+/* Everything stops at a call, or that call alone fails; before it does its work, or after it.
  * Whether the victim succeeded. */
 static bool end_at(effects_world *here, victim who, const char *name, uint64_t point)
 {

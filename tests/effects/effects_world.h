@@ -21,7 +21,7 @@ typedef struct effects_world {
 /* Opens the stream over the world's records, so that it has every change from now on. */
 void effects_begin(effects_world *effects, test_world *world);
 void effects_end(effects_world *effects);
-/* The same backend as the world has now, behind a restart. */
+/* The same backend as the world has now, after a restart. */
 void effects_rebind(effects_world *effects);
 
 /* The options of a reader of the world's stream, by its records with the faults. */
@@ -41,7 +41,7 @@ int64_t effects_ask(const kedge_log *log);
 const char *effects_large(void);
 /* The blobs of the journal that carry the tag of a discardable write. */
 size_t effects_tagged(effects_world *effects);
-/* The entries of a log as "number type", with "*" behind those that have the snapshot that is made
+/* The entries of a log as "number type", with "*" after those that have the snapshot that is made
  * for them; then "pending" when one is. Lives until the next call but 3. */
 const char *effects_text(const kedge_log *log);
 

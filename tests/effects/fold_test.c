@@ -269,7 +269,7 @@ static void test_a_part_that_is_gone_lets_the_maker_begin_again(void **state)
     model_free(&beside);
 }
 
-/* The blobs of an entry's snapshot whose keys go on behind its id in this way: they get another
+/* The blobs of an entry's snapshot whose keys go on after its id in this way: they get another
  * text. */
 static void damage(test_world *world, const kedge_log *log, const kedge_log_place *at,
                    const char *behind)

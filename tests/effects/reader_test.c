@@ -282,7 +282,7 @@ static void test_checkpoints_of_shards_that_are_gone_are_removed(void **state)
     kedge_stream_reader_free(reader);
 }
 
-/* A reader ends at each call in turn, before the call takes effect or behind that; another one
+/* A reader ends at each call in turn, before the call takes effect or after that; another one
  * takes over. */
 static void test_a_crash_at_any_call_loses_no_change(void **state)
 {

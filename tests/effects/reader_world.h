@@ -24,7 +24,7 @@ typedef struct seen_changes {
     size_t fail_behind; /* handles so many changes and fails; 0: never */
 } seen_changes;
 
-/* Ports whose n-th call fails, before it takes effect or behind that. */
+/* Ports whose n-th call fails, before it takes effect or after that. */
 typedef struct faults {
     const kedge_records *records;
     const kedge_stream *stream;

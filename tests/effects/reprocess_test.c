@@ -164,7 +164,7 @@ static void test_entries_from_before_the_time_are_left_out(void **state)
     effects_end(&here);
 }
 
-/* An entry that no program knows is told; what stands behind it is done. */
+/* An entry that no program knows is told; what stands after it is done. */
 static void test_an_entry_that_cannot_be_read_is_passed_over(void **state)
 {
     effects_world here;

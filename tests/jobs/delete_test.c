@@ -1,6 +1,6 @@
 /* Deleting a project: nothing of it is left, nothing else is touched, and a call that was broken
  * off in front of any of its port calls is completed by the next one. Beside it no project of the
- * name is made, and behind it none is harmed. */
+ * name is made, and after it none is harmed. */
 #include "tests/jobs/transfer_world.h"
 
 #include "backend/api/api.h"

@@ -1,4 +1,4 @@
-/* Garbage collection: what nobody refers to goes, behind the grace, and nothing else ever does. */
+/* Garbage collection: what nobody refers to goes, after the grace, and nothing else ever does. */
 #include "tests/jobs/jobs_world.h"
 
 #include "backend/jobs/gc.h"
@@ -289,7 +289,7 @@ static void test_a_body_that_is_written_again_loses_its_mark(void **state)
     jobs_check(world);
 }
 
-/* Leaves a mark as a collector does that dies behind its claim, with or without the blob. */
+/* Leaves a mark as a collector does that dies after its claim, with or without the blob. */
 static void die_behind_claim(test_world *world, bool blob_removed)
 {
     kedge_gc_result result;

@@ -38,7 +38,7 @@ static void check_fork(test_world *world)
     kedge_version_release(first);
 }
 
-/* ---- one behind the other ---- */
+/* ---- one after the other ---- */
 
 static void test_a_name_that_is_imported_under_is_not_free_for_a_fork(void **state)
 {

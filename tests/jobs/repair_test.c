@@ -481,7 +481,7 @@ static void test_a_repair_that_is_broken_off_is_finished_by_the_next_run(void **
     }
 }
 
-/* One call fails: what is behind the commit is tried again, and what is not ends the run. */
+/* One call fails: what is after the commit is tried again, and what is not ends the run. */
 static void test_a_store_that_does_not_answer_leaves_the_rest_to_the_next_run(void **state)
 {
     test_world *world = *state;

@@ -21,7 +21,7 @@ kedge_status transfer_import_by(const kedge_project *project, kedge_bytes text,
                                 kedge_import_result *result, kedge_error *error);
 void transfer_must_import(test_world *world, const kedge_project_ref *ref,
                           const kedge_buffer *text);
-/* Imports the copy until port call `at`, which fails, and all behind it. */
+/* Imports the copy until port call `at`, which fails, and all after it. */
 void transfer_break_off(test_world *world, const kedge_buffer *text, uint64_t at);
 
 /* Pushes everything that a project can have. */

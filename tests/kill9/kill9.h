@@ -13,7 +13,7 @@
 #define KILL9_ORGANIZATION "test"
 #define KILL9_PROJECT      "kill9"
 
-/* Between the leaving of a push and the pull behind it: the killer strikes from outside. */
+/* Between the leaving of a push and the pull after it: the killer strikes from outside. */
 #define KILL9_IN_FLIGHT "push-in-flight"
 
 typedef struct kill9_writer {

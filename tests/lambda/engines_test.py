@@ -284,7 +284,7 @@ class OnEngines(unittest.TestCase):
             self.notes(other, gateway.url, "sync")
             shown = self.notes(other, gateway.url, "--offline", "show", f"{mode}0").partition(" ")[2]
             self.assertEqual(len(json.loads(shown)["text"]), 7 << 20)
-        # No upload is left. The function that decided a push removes it behind the decision.
+        # No upload is left. The function that decided a push removes it after the decision.
         wait_for(lambda: self.admin("gc")["unreferenced"] == 0, lambda: self.admin("gc"))
         self.assertIn("s3:DeleteObject", actions.read_text().split())
         if os.environ.get("KEDGE_AWS_ACTIONS"):

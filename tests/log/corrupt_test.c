@@ -59,7 +59,7 @@ static void test_an_entry_that_stands_twice_is_told(void **state)
     assert_string_equal(log_all(log), "0 Snapshot|1 set 1|2 set 1|!log-corrupt");
     assert_string_equal(
         log_error_message(),
-        "the log journal is corrupt at segment 0, entry 3: the entry stands twice in a row");
+        "the log journal is corrupt at segment 0, entry 3: the entry is there twice in a row");
     assert_string_equal(from(log, 4, false), "4 set 1");
     kedge_log_page_free(&page);
 }
@@ -76,7 +76,8 @@ static void test_an_entry_behind_the_end_of_its_segment_is_told(void **state)
                              .body = KEDGE_BYTES("1")};
     log_put_entry(world, log, &entry);
     assert_string_equal(log_all(log), "0 Snapshot|1 set 1|2 set 1|3 set 1|4 set 1|!log-corrupt");
-    assert_non_null(strstr(log_error_message(), "segment 0, entry 5: an entry stands behind"));
+    assert_non_null(
+        strstr(log_error_message(), "segment 0, entry 5: there is an entry after the End Segment"));
 }
 
 static void test_a_segment_without_its_end_or_its_start_is_told(void **state)

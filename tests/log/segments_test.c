@@ -233,7 +233,7 @@ static void test_an_update_gives_what_follows_in_two_segments_and_else_reloads(v
     log_add(log, "5");
     assert_updates(log, 1, false, "2 set 2|3 End Segment|5 set 5");
     assert_updates(log, 2, false, "3 End Segment|5 set 5");
-    assert_updates(log, 3, false, "5 set 5"); /* behind the end of the segment before */
+    assert_updates(log, 3, false, "5 set 5"); /* after the end of the segment before */
     assert_updates(log, 4, false, "5 set 5");
     assert_updates(log, 5, false, "");
     log_snap(log, 5, "s5");

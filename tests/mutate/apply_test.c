@@ -114,7 +114,7 @@ static void test_a_piece_of_a_collection_that_was_read_must_have_the_same_items(
     applies(*state, part, NULL);
     applies(*state, rest, NULL);
     applies(*state, all, "notes was changed since");
-    tx_fixture_put(*state, "f", "1"); /* behind the end */
+    tx_fixture_put(*state, "f", "1"); /* after the end */
     applies(*state, part, NULL);
     applies(*state, rest, "notes");
     tx_fixture_put(*state, "c", "1");

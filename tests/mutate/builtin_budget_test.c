@@ -85,7 +85,7 @@ static void test_the_budget_ends_at_whichever_step_passes_it(void **state)
 
 /* ---- the work on one document ---- */
 
-/* Appends `count` times `piece` behind `front`, and then `back`. */
+/* Appends `count` times `piece` after `front`, and then `back`. */
 static void append_many(kedge_buffer *out, const char *front, const char *piece, size_t count,
                         const char *back)
 {

@@ -211,7 +211,7 @@ static void begin_little(kedge_buffer *args, int left, int calls, const char *na
                                calls, name);
 }
 
-/* An edit with a budget that ends at any of its steps, or just behind them. */
+/* An edit with a budget that ends at any of its steps, or just after them. */
 static void write_little(twins *both)
 {
     kedge_buffer inner = kedge_buffer_make(&kedge_allocator_default);

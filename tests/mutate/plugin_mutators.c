@@ -35,7 +35,7 @@ static kedge_status count_up(kedge_tx *tx, const char *args, size_t args_size, v
     return kedge_tx_put(tx, "c", "count", 5, text, strlen(text), error);
 }
 
-/* Moves all items of "c" to "d", says who did it, and names the project by its args. */
+/* Moves all items of "c" to "d", puts the caller as d/by, and its args as the project record. */
 static kedge_status move_all(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                              kedge_error *error)
 {
@@ -101,7 +101,7 @@ static kedge_status loop(kedge_tx *tx, const char *args, size_t args_size, void 
     return KEDGE_OK;
 }
 
-/* Says so on stderr when its args are not null. */
+/* Prints its process to stderr unless its args are null. */
 static kedge_status hang(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                          kedge_error *error)
 {
@@ -125,8 +125,8 @@ static kedge_status write_garbage(kedge_tx *tx, const char *args, size_t args_si
     return KEDGE_OK;
 }
 
-/* Ends its own mutation by itself (the args are its turn), so that the real end is left over for
- * the next one. */
+/* Writes the end of its own mutation (the args are its turn), so that the next mutation meets the
+ * real end. */
 static kedge_status chatter(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                             kedge_error *error)
 {
@@ -181,7 +181,7 @@ static kedge_status become_another(kedge_tx *tx, const char *args, size_t args_s
     return kedge_tx_reject(tx, errno == EPERM ? "no-exec" : "exec-failed", "it did not", error);
 }
 
-/* The open file descriptors, but for the one that reads them. */
+/* Puts the open file descriptors, without the one that reads them. */
 static kedge_status tell_files(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                kedge_error *error)
 {
@@ -203,7 +203,7 @@ static kedge_status tell_files(kedge_tx *tx, const char *args, size_t args_size,
     return kedge_tx_put(tx, "c", "files", 5, text, size, error);
 }
 
-/* The names of two variables, as far as they are set. */
+/* Puts the names of two variables, if they are set. */
 static kedge_status tell_variables(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                                    kedge_error *error)
 {
@@ -232,7 +232,7 @@ static kedge_status start_thread(kedge_tx *tx, const char *args, size_t args_siz
     return kedge_tx_put(tx, "c", "thread", 6, ran ? "true" : "false", ran ? 4 : 5, error);
 }
 
-/* The change of c/half, as its process sends it behind the mutator's end. */
+/* Writes the change of c/half as the process does it after the mutator's end. */
 static void send_half(unsigned char turn)
 {
     char frame[5 + 37] = {37, 0, 0, 0, 7};
@@ -247,8 +247,8 @@ static void send_half(unsigned char turn)
     if (write(3, frame, sizeof frame) < 0) _exit(1);
 }
 
-/* What kills it from outside, while it sends what it has changed: as often as there are files to
- * remove, named by the args and a digit. Only this mutator has run in the process. */
+/* Is killed while it sends its changes, once for each file that it can remove; the args and a digit
+ * name the files. Only this mutator has run in the process. */
 static kedge_status is_killed(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                               kedge_error *error)
 {

@@ -14,7 +14,7 @@ static kedge_status do_nothing(kedge_tx *tx, const char *args, size_t args_size,
     return KEDGE_OK;
 }
 
-/* In front of the built-in names and behind them. */
+/* In front of the built-in names and after them. */
 static const kedge_mutator mutators[] = {{"app", 1, do_nothing, NULL},
                                          {"zoom", 1, do_nothing, NULL}};
 

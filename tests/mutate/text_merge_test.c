@@ -191,7 +191,7 @@ static uint64_t below(uint64_t *seed, uint64_t bound)
 
 #define WORDS_MAX 24
 
-/* A text as words, each with what stands behind it: " ", ", " or a newline. */
+/* A text as words, each with what stands after it: " ", ", " or a newline. */
 typedef struct generated {
     char words[WORDS_MAX][24];
     const char *ends[WORDS_MAX];

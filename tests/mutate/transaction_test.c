@@ -64,7 +64,7 @@ static kedge_status returns_nonsense(kedge_tx *tx, const char *args, size_t args
     return *(kedge_status *)userdata;
 }
 
-/* Doubles each item's name behind itself, writing while it walks. */
+/* Doubles each item's name after itself, writing while it walks. */
 static kedge_status walks_and_writes(kedge_tx *tx, const char *args, size_t args_size,
                                      void *userdata, kedge_error *error)
 {

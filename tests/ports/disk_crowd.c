@@ -77,7 +77,7 @@ static bool is_there(const char *partition, int thread, int round)
     return status == KEDGE_OK;
 }
 
-/* The write behind a pair tells about it as well: it conflicts with what is there, and where the
+/* The write after a pair tells about it as well: it conflicts with what is there, and where the
  * pair is not, it may be what is there in the first partition. */
 static void check_pair(int thread, int round)
 {

@@ -46,7 +46,7 @@ int64_t number_at(fixture *f, const char *partition, const char *sort);
  * joined by spaces. */
 void assert_pages_in_order(fixture *f, kedge_records_query wanted, const char *expected);
 
-/* Opens the port in a fresh world before each test, and ends both behind it. */
+/* Opens the port in a fresh world before each test, and ends both after it. */
 int records_start(void **state);
 int records_end(void **state);
 #define contract(test) cmocka_unit_test_setup_teardown(test, records_start, records_end)

@@ -53,7 +53,7 @@ static kedge_status open_sqlite(world *around, stream_ports *ports, kedge_error 
     return kedge_sqlite_stream_open(&ports->records, &options, &ports->stream, error);
 }
 
-/* So many changes of records that no test looks at, in as few transactions as it takes. */
+/* Makes `count` changes of records that no test reads, in as few transactions as possible. */
 static void fill(stream_ports *ports, int count)
 {
     static int64_t written;
@@ -73,7 +73,7 @@ static void fill(stream_ports *ports, int count)
     }
 }
 
-/* Fills the open shard to its end, and a little of the next one. */
+/* Makes enough changes to fill the open shard, so that the next one begins. */
 static void roll_sqlite(world *around, stream_ports *ports)
 {
     (void)around;

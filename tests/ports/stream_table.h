@@ -1,4 +1,4 @@
-/* The implementations of the stream port that its contract is tested against. */
+/* The implementations of the stream port on which the tests of its contract run. */
 #ifndef KEDGE_TESTS_PORTS_STREAM_TABLE_H
 #define KEDGE_TESTS_PORTS_STREAM_TABLE_H
 
@@ -10,7 +10,7 @@ typedef struct stream_ports {
     kedge_stream stream;
 } stream_ports;
 
-/* One row an implementation. */
+/* One row for each implementation. */
 typedef struct stream_implementation {
     const char *name;
     kedge_status (*open)(world *around, stream_ports *ports, kedge_error *error);
@@ -19,7 +19,7 @@ typedef struct stream_implementation {
     void (*roll)(world *around, stream_ports *ports);
     /* Trims all changes but the newest one; NULL: it cannot be made to. */
     void (*trim)(world *around, stream_ports *ports);
-    /* It may call the start of a shard trimmed that it lists. */
+    /* It may list a shard and still say that the start of the shard is trimmed. */
     bool refuses_starts;
 } stream_implementation;
 

@@ -281,7 +281,7 @@ static void test_changes_that_fit_no_pattern_are_passed_over(void **state)
     put(f, "p", "z", 5);
     read_changes(f, query, 2, position, seen);
     assert_string_equal(seen, "i:a=2 i:b=4");
-    /* What is passed over is behind the position all the same. */
+    /* What is passed over is after the position all the same. */
     kedge_stream_batch batch = {0};
     for (int i = 0; i < READS_MAX; i++) {
         kedge_stream_batch_free(&batch);

@@ -60,7 +60,7 @@ static cancellation cancellation_of(const look *at, long token)
     return at->run->cancelled[token] <= at->position ? CANCELLED : MAY_BE_CANCELLED;
 }
 
-/* Adds up the mutations of a list, which it closes. */
+/* Counts the mutations of a list by their tokens, and closes the list. */
 static bool read_list(look *at, kedge_status opened, kedge_mutation_list *list, int *tokens,
                       kedge_error *error)
 {
@@ -93,7 +93,7 @@ static bool read_folder(look *at, kedge_db *db, finding *found)
     return true;
 }
 
-/* Half a cancellation may be seen in no way: either file may be behind the other. */
+/* A cancellation must not be seen by half, although either file may be older than the other. */
 static void judge_cancelled(look *at, long token, int listed, bool readable)
 {
     bool done = cancellation_of(at, token) == CANCELLED;
@@ -103,7 +103,7 @@ static void judge_cancelled(look *at, long token, int listed, bool readable)
         tell(at, &at->counts->revived, "was cancelled and is shown", token);
 }
 
-/* Every edit that was acknowledged stands where it must, once. `found` of a client offline. */
+/* Checks what an offline client has: every acknowledged edit is where it must be, once. */
 static void judge_folder(look *at, const finding *found)
 {
     for (long token = 1; token <= at->run->tokens; token++) {
@@ -113,7 +113,7 @@ static void judge_folder(look *at, const finding *found)
         if (!rejected && listed > 0 && !found->readable[token])
             tell(at, &at->counts->wrong, "is pending, and no read shows it", token);
         if (!was_acknowledged(at, token)) {
-            /* The one that was being made may be there already. */
+            /* The edit that was being made at the cut may be there already. */
             if ((listed > 0 || found->readable[token]) && token > 1 &&
                 !was_acknowledged(at, token - 1))
                 tell(at, &at->counts->wrong, "is there before it was made", token);

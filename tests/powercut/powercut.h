@@ -137,7 +137,7 @@ typedef struct powercut_counts {
     long wrong;     /* anything else */
 } powercut_counts;
 
-/* Opens the folder that a cut behind `position` left, reads, edits. False: something was wrong, and
+/* Opens the folder that a cut after `position` left, reads, edits. False: something was wrong, and
  * was printed. */
 bool powercut_check(const powercut_run *run, size_t position, const char *folder,
                     powercut_counts *counts);

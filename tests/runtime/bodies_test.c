@@ -1,6 +1,6 @@
-/* Large bodies over HTTP: fetched in parts, joined and checked, whatever the server makes of the
- * ranges. Each test is a script of how the server answers one request for the body after the other,
- * and of the parts that the client must have asked for. */
+/* Large bodies over HTTP: the client fetches them in parts, joins and checks them, whatever the
+ * server does with ranges. Each test lists how the server responds to each request for the body,
+ * and which parts the client must have asked for. */
 #include "common/gzip.h"
 #include "common/hash.h"
 #include "sdk/driver/driver_internal.h"
@@ -30,22 +30,22 @@
 typedef enum way {
     AS_ASKED = 1,
     PLAIN_PART,    /* of the body unpacked, as a proxy may do it */
-    WHOLE_GZIP,    /* ranges are not known */
-    WHOLE_PLAIN,   /* nor is gzip */
+    WHOLE_GZIP,    /* the server does not know ranges */
+    WHOLE_PLAIN,   /* nor gzip */
     SHORT,         /* less than was asked for, and honest about it */
     TORN,          /* less than Content-Range says */
     OTHER_SIZE,    /* a part of another, larger body */
-    HUGE_SIZE,     /* of one that no item can have */
+    HUGE_SIZE,     /* a part of a body that is larger than any item */
     OTHER_START,   /* another part */
     OTHER_FIRST,   /* the right bytes with a wrong first one in Content-Range */
     OTHER_LAST,    /* or a wrong last one */
-    UNPACKED,      /* the right bytes, said to be no gzip */
+    UNPACKED,      /* the right bytes, without Content-Encoding */
     WITHOUT_RANGE, /* a 206 that does not say what it is a part of */
     OUTSIDE,       /* 416 */
     LOST,          /* the connection breaks in the middle */
     UNAVAILABLE,   /* 503 */
     GONE,          /* 404, its problem packed */
-    DAMAGED        /* a byte is another one */
+    DAMAGED        /* one byte is wrong */
 } way;
 
 typedef struct body_server {

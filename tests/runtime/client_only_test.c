@@ -491,7 +491,7 @@ static void bring_version(world *at, int number)
     sync_copy(at->dbs[1]);
 }
 
-/* The edit that conflicts until it is given up stands behind the other one, under a lower
+/* The edit that conflicts until it is given up stands after the other one, under a lower
  * sequence. */
 static void test_each_rejected_edit_is_told_once(void **state)
 {

@@ -91,7 +91,8 @@ static void expect_cancelled(kedge_db *db)
     assert_int_equal(kedge_sync(db, WAIT_MS, NULL), KEDGE_CANCELLED);
 }
 
-/* The edit is made, and told to the other processes; here to another database of this one. */
+/* The edit is made, and told to another database of this process as it is told to other
+ * processes. */
 static void test_closing_waits_for_a_running_call_and_refuses_later_ones(void **state)
 {
     world here = {.edited = KEDGE_INTERNAL, .closed = KEDGE_INTERNAL};

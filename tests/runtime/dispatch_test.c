@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #define WAIT_MS 60000
-/* Longer than the worker's maintenance after an edit waits, whose round would hide that nothing
- * else wakes it. */
+/* Longer than the worker waits before its maintenance after an edit. That round would hide that
+ * nothing else wakes the worker. */
 #define STAY_MS 1500
 
 /* What a callback did, and what it waits for. */
@@ -24,7 +24,7 @@ typedef struct visitor {
     bool stays;      /* the first callback stays until `open` */
     bool open;
     bool left;  /* the callback has ended */
-    bool freed; /* its userdata was */
+    bool freed; /* the userdata was freed */
     kedge_watch_token *token;
     kedge_sync_watch *watch;
 } visitor;
@@ -36,7 +36,7 @@ static void init(visitor *self, bool stays)
     pthread_cond_init(&self->moved, NULL);
 }
 
-/* Returns whether it holds; after so long at the latest. With the lock held. */
+/* Waits until it holds, for at most `ms`. Returns whether it does. With the lock held. */
 static bool wait_for(visitor *self, bool (*holds)(const visitor *self), int ms)
 {
     struct timespec until;
@@ -114,7 +114,7 @@ static kedge_db *open_here(const char *folder)
     return client_open(&options);
 }
 
-/* The other watch is told at once; so the edit is known to the worker. */
+/* The other watch is told at once, which shows that the worker knows of the edit. */
 static void test_what_changes_while_a_callback_runs_is_told_when_it_has_ended(void **state)
 {
     kedge_db *db = open_here(*state);

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#define POINTS_MAX      60 /* faults a function and kind; more calls than that are spread evenly */
+#define POINTS_MAX      60 /* faults for each function and kind, spread evenly over its chances */
 #define SYNC_POINTS_MAX 8
 #define SYNC_TIMEOUT_MS 120000
 
@@ -72,7 +72,7 @@ static int make_world(void **state)
     failing_allocator_init(&w->memory);
     server_process_start(&w->server, server_program, w->data);
     make_seed(w);
-    /* From here on the default. */
+    /* The default VFS from here on. */
     w->disk = fault_vfs_new("every-call", 1);
     assert_non_null(w->disk);
     assert_int_equal(sqlite3_vfs_register(sqlite3_vfs_find("every-call"), 1), SQLITE_OK);
@@ -115,7 +115,7 @@ static void end_faults(world *w)
     fault_vfs_arm(w->disk, FAULT_IO, 0, false);
 }
 
-/* `found` is `*expected`, or differs by what a call that failed may have done all the same. */
+/* `found` is `*expected`, or differs by what a failed call may have done. */
 static void expect(const call *made, const char *what, int64_t found, int64_t *expected,
                    int64_t *may_differ)
 {
@@ -127,7 +127,7 @@ static void expect(const call *made, const char *what, int64_t found, int64_t *e
     *may_differ = 0;
 }
 
-/* No fault is armed: what was acknowledged is there, and nothing else. */
+/* Call it when no fault is armed. Exactly what was acknowledged must be there. */
 static void check(world *w, const call *made)
 {
     kedge_error error = {0};
@@ -215,11 +215,12 @@ static void check_error(const call *made, const fault *kind, uint64_t nth, kedge
     if (status == KEDGE_OK) return;
     assert_int_equal(error->status, status);
     if (error->message[0] == '\0' || error->code[0] == '\0')
-        fail_msg("%s, %s at call %llu: an error without a sentence", made->name, kind->name,
-                 (unsigned long long)nth);
+        fail_msg("%s, %s at call %llu: an error without a message or a code", made->name,
+                 kind->name, (unsigned long long)nth);
 }
 
-/* Makes the call with its `nth` chance to fail failing; 0: none. Returns the chances it had. */
+/* Makes the call so that its `nth` chance to fail fails; 0: none. Returns how many chances it
+ * had. */
 static uint64_t run_once(world *w, const call *made, const fault *kind, uint64_t nth)
 {
     kedge_error error = {0};

@@ -361,7 +361,7 @@ static void *sync_once(void *context)
     return &error;
 }
 
-/* Creating it is tried again, and nothing else is sent meanwhile: the sync goes on behind it. */
+/* Creating it is tried again, and nothing else is sent meanwhile: the sync goes on after it. */
 static void test_a_sync_outlasts_another_try_to_create_the_project(void **state)
 {
     pthread_t thread;

@@ -57,7 +57,7 @@ static int edit_until_killed(const char *folder, const char *url, long token)
             kedge_sync(db, SYNC_TIMEOUT_MS, &error) != KEDGE_OK)
             return 7;
     }
-    return 8; /* it was to be killed before */
+    return 8; /* it should have been killed before */
 }
 
 /* ---- the one that kills ---- */
@@ -65,8 +65,8 @@ static int edit_until_killed(const char *folder, const char *url, long token)
 typedef struct editor {
     pid_t pid;
     FILE *lines;
-    long led; /* lines in a row in which it was the one that syncs */
-    long let; /* it is killed behind so many of them */
+    long led;        /* the newest lines in a row in which it was the one that syncs */
+    long kill_after; /* so many of these lines */
 } editor;
 
 typedef struct world {
@@ -79,7 +79,7 @@ typedef struct world {
     unsigned char arrived[TOKENS_MAX];
 } world;
 
-/* Not of the system: the points at which a process is killed are the same in each run. */
+/* Always the same numbers, so that processes are killed at the same points in each run. */
 static long draw(long least, long most)
 {
     static uint64_t state = 0x9e3779b97f4a7c15u;
@@ -107,7 +107,7 @@ static void start_editor(world *w, editor *one)
     }
     close(ends[1]);
     assert_true(child > 0);
-    *one = (editor){.pid = child, .lines = fdopen(ends[0], "r"), .let = draw(1, 7)};
+    *one = (editor){.pid = child, .lines = fdopen(ends[0], "r"), .kill_after = draw(1, 7)};
     assert_non_null(one->lines);
     assert_int_equal(setvbuf(one->lines, NULL, _IONBF, 0), 0);
 }
@@ -134,7 +134,7 @@ static void read_line(world *w, editor *one)
     fail_msg("a process ended by itself with status %d", status);
 }
 
-/* What it had written is read to the end: it is acknowledged. */
+/* Kills the process, and then reads the rest of its lines: their edits are acknowledged, too. */
 static void kill_editor(world *w, editor *one)
 {
     char line[LINE_BYTES];
@@ -147,7 +147,7 @@ static void kill_editor(world *w, editor *one)
     fclose(one->lines);
 }
 
-/* Waits for a line of any; the pipes are unbuffered here, so that poll knows what is there. */
+/* Waits for a line of any process. The streams are unbuffered, so that poll sees each line. */
 static void read_any(world *w)
 {
     struct pollfd set[EDITORS];
@@ -202,7 +202,7 @@ static void test_a_leader_that_is_killed_a_hundred_times_loses_no_edit(void **st
         read_any(w);
         for (int i = 0; i < EDITORS; i++) {
             editor *one = &w->editors[i];
-            if (one->led < one->let) continue;
+            if (one->led < one->kill_after) continue;
             kill_editor(w, one);
             start_editor(w, one);
             kills++;

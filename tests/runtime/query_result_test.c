@@ -1,4 +1,4 @@
-/* Results of a watched query by themselves: what leads from one to the next, and their limits. */
+/* Results of a watched query: the changes from one to the next, and the limits. */
 #include "sdk/runtime/query_result.h"
 #include <kedge/limits.h>
 

@@ -479,7 +479,7 @@ static void test_closing_ends_a_wait(void **state)
     scripted_server_stop(hung);
 }
 
-/* A callback that keeps the worker, behind which a call and the closing are asked for at once. */
+/* A callback that keeps the worker, after which a call and the closing are asked for at once. */
 typedef struct keeper {
     kedge_db *db;
     kedge_watch_token *token;

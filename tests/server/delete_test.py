@@ -110,7 +110,7 @@ class Delete(unittest.TestCase):
             if process.returncode:
                 cut += 1
                 done = self.admin("delete-project", "--yes", project=name)
-                # It may have been killed behind its last write.
+                # It may have been killed after its last write.
                 self.assertTrue(done.returncode == 0 or "project-not-found" in done.stderr, done.stderr)
         self.assertGreater(cut, 0)
         self.check_gone(*[f"doomed{n}" for n in range(KILLS)])

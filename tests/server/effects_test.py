@@ -166,7 +166,7 @@ class Effects(unittest.TestCase):
     def test_a_log_project_gets_a_snapshot_while_it_is_written(self):
         self.start()
         self.ask("PUT", "", {"kind": "log"}, status=201)
-        for number in range(1, 1030):  # a snapshot is due behind a thousand
+        for number in range(1, 1030):  # a snapshot is due after a thousand
             body = push_body("c", [put(f"n{number % 7}", number)], number)
             self.ask("POST", "/push", {**body, "kedge": {"client": "c"}})
         wait_for(lambda: self.ask("GET", "/logs/mutations")["last_snapshot"], 60)

@@ -26,7 +26,7 @@ static int free_cache(void **state)
     return 0;
 }
 
-/* One that differs from others with the same `place` in its last byte alone. */
+/* A hash that differs from others with the same `place` only in its last byte. */
 static const uint8_t *hash_of(uint8_t place, uint8_t last)
 {
     static uint8_t hash[KEDGE_SHA256_SIZE];

@@ -3,7 +3,7 @@
  *   I1  each (client, id) has one outcome, in one version, for ever
  *   I2  mutations of a client are decided in id order with no gap; another payload is an error
  *   I3  versions are 1, 2, 3… without gap or fork; a version never changes
- *   I4  a rejection advances lmid and blocks nothing behind it
+ *   I4  a rejection advances lmid and blocks nothing after it
  *   I5  the state at a version is the fold of all deltas up to it, byte for byte
  *   I6  what the API acknowledged is pending, or covered with its digest, or in the inbox
  *   I7  reads == canonical(version) + replay of pending; canonical == item with base laid over

@@ -323,7 +323,8 @@ static void check_page(const answered *of)
     kedge_wire_page_response_free(&page);
 }
 
-/* GET versions/{v}?items=1: all of a version at once, from checkpoints and the deltas behind. */
+/* GET versions/{v}?items=1: all of a version at once, from checkpoints and the deltas after
+ * them. */
 static bool same_item(const kedge_overlay *state, kedge_bytes collection, kedge_bytes item)
 {
     kedge_bytes value, id_text;

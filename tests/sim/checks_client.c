@@ -223,7 +223,7 @@ static void check_i11_ids(const sim_view *of)
         turned(client);
 }
 
-/* Of a log project another lineage starts from its last snapshot, too: what stands behind that in
+/* Of a log project another lineage starts from its last snapshot, too: what stands after that in
  * the log is covered when it comes. */
 static void note_lineage(const sim_view *of)
 {

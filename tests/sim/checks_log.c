@@ -1,4 +1,4 @@
-/* The checker of a pull of a log project: the response has the entries behind the client's version,
+/* The checker of a pull of a log project: the response has the entries after the client's version,
  * all of them and nothing else, as they were appended. */
 #include "mutate/state_hash.h"
 #include "tests/sim/sim.h"
@@ -25,7 +25,7 @@ static bool same_entry(const kedge_wire_replay_entry *told, const sim_version *a
     return true;
 }
 
-/* How many entries of mutations stand behind `from`, up to `at`. */
+/* How many entries of mutations stand after `from`, up to `at`. */
 static size_t entries_between(int64_t from, const sim_version *at)
 {
     size_t count = 0;

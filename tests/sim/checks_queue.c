@@ -77,7 +77,7 @@ static void check_mutation(sim_instance *instance, const kedge_push_mutation *mu
     const sim_decided *decided = sim_oracle_decided(head, client, mutation->id, NULL);
     if (mutation->id == *next && waits(instance, mutation)) {
         /* If it is decided by now, it was out of a later message of the round, whose copy waits no
-         * longer. What is behind it in this one was left. */
+         * longer. What is after it in this one was left. */
         block(all, client);
     } else if (decided != NULL) {
         /* It may have been decided since, out of another message. */

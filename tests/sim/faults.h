@@ -10,7 +10,7 @@ typedef enum sim_fault {
     SIM_NET_DELAY,     /* seconds */
     SIM_NET_LATE,      /* arrives after the client gave up */
     SIM_NET_DUPLICATE, /* the request arrives twice */
-    SIM_NET_REORDER,   /* arrives behind a request that was sent later */
+    SIM_NET_REORDER,   /* arrives after a request that was sent later */
     SIM_NET_TRUNCATE,  /* the response's body is cut, and nobody says so */
     SIM_NET_RESET,     /* handled, but the response is lost with an error */
     SIM_NET_PORTAL,    /* a captive portal answers 200 with a page of its own */
@@ -43,7 +43,7 @@ typedef enum sim_fault {
     SIM_QUEUE_AWAY,
     SIM_QUEUE_TIMEOUT_DONE,
     SIM_QUEUE_TWICE,
-    SIM_QUEUE_LATE,            /* behind messages that were sent later */
+    SIM_QUEUE_LATE,            /* after messages that were sent later */
     SIM_QUEUE_PAST_VISIBILITY, /* delivered to somebody else while it is decided */
     SIM_QUEUE_POISON,
     SIM_QUEUE_KILLER, /* … that ends the processor */

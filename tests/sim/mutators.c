@@ -33,7 +33,7 @@ static kedge_status count(kedge_tx *tx, const char *args, size_t size, void *use
     return kedge_tx_put(tx, "counters", id, id_size, text, (size_t)length, error);
 }
 
-/* {text}: puts an entry behind the last one of the list. */
+/* {text}: puts an entry after the last one of the list. */
 static kedge_status append(kedge_tx *tx, const char *args, size_t size, void *userdata,
                            kedge_error *error)
 {

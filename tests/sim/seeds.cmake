@@ -1,4 +1,4 @@
-# Some seeds, always the same ones, behind which .ci/run goes on. AddressSanitizer has others, as many as it can in some
+# Some seeds, always the same ones, after which .ci/run goes on. AddressSanitizer has others, as many as it can in some
 # seconds.
 # That every fault takes effect is asked of longer runs: scripts/sim --seconds 60.
 set(which --seeds 40 --from 1)

@@ -245,7 +245,7 @@ static int end_segment(sim_world *world)
     return (int)status;
 }
 
-/* More often than a server does: a snapshot is due behind 1,000 entries, and seeds are shorter. */
+/* More often than a server does: a snapshot is due after 1,000 entries, and seeds are shorter. */
 void sim_server_maintain_log(sim_world *world)
 {
     sim_dice *dice = &world->server.log_dice;

@@ -363,7 +363,7 @@ void sim_server_maintain_log(sim_world *world);
 void sim_server_backup(sim_world *world);
 bool sim_server_restore(sim_world *world, sim_fault how);
 /* What may happen at any port call: false when the call does not happen, and `*status` is what it
- * gives; and behind a call that took effect. */
+ * gives; and after a call that took effect. */
 bool sim_port_enter(sim_instance *instance, kedge_status *status, kedge_error *error);
 void sim_port_leave(sim_instance *instance, kedge_status *status, kedge_error *error);
 kedge_records sim_ports_records(sim_instance *instance);

@@ -324,7 +324,7 @@ void sim_edit(sim_world *world, const sim_event *event)
         respond_rejection(client);
     else
         mutate(client);
-    /* As the SDK's worker does behind commits: without it the files themselves would stay empty. */
+    /* As the SDK's worker does after commits: without it the files themselves would stay empty. */
     if (sim_client_runs(client) && sim_dice_chance(&client->dice, CHECKPOINT_PER_MILLE))
         (void)kedge_store_checkpoint(client->store, NULL);
     sim_client_settle(client);

@@ -95,8 +95,8 @@ expect 1 nothing-readable repair "$work/other" "$work/more"
 [ ! -e "$work/more" ]
 expect 2 'repair takes FOLDER and NEW_FOLDER' repair "$work/old"
 expect 2 'there is no verb mend' mend a b
-expect 2 'a FOLDER is missing behind inspect' inspect
-expect 2 'a SEQUENCE is missing behind trace' trace "$work/old"
+expect 2 'a FOLDER is missing after inspect' inspect
+expect 2 'a SEQUENCE is missing after trace' trace "$work/old"
 expect 2 'this is no number from 1 on: one' trace "$work/old" one
 expect 2 'this is too much: more' inspect "$work/old" more
 expect 2 usage

@@ -276,7 +276,7 @@ static void test_what_cannot_be_told_refuses_the_push_and_names_the_place(void *
         {AROUND("{\"clientID\":\"c\",\"id\":1,\"id\":2}"), "body-invalid",
          "mutations[0] must be an object with one clientID and one id"},
         {AROUND(GOOD("1") " " GOOD("2")), "body-not-json",
-         "mutations is no array of values behind element 1"},
+         "mutations is no array of values after element 1"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -370,7 +370,7 @@ static void test_a_first_mutation_that_no_push_holds_is_read_as_an_invalid_one(v
         assert_int_equal(count_of_cut(unread[i].front, large, unread[i].end, &code), 0);
 }
 
-/* Reads a push whose first mutation, `front` and args behind it, was cut off in the args. */
+/* Reads a push whose first mutation, `front` and args after it, was cut off in the args. */
 static kedge_status read_cut(const kedge_allocator *allocator, const char *members,
                              const char *front, kedge_wire_push_request *read, kedge_error *error)
 {

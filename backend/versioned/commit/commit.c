@@ -1,5 +1,5 @@
 /* The commit of a version, from its beginning on top of the head to the index rows and checkpoints
- * that are written behind it.
+ * that are written after it.
  *
  * In the seed cadence version, mutation runs and whole collection maps are one transaction. It is
  * the layout of the article that docs/explanation/backend.md names: each version of a collection is
@@ -336,7 +336,7 @@ kedge_status kedge_commit(const kedge_project *project, kedge_state *head, kedge
     return KEDGE_OK;
 }
 
-/* ---- behind the commit ---- */
+/* ---- after the commit ---- */
 
 static void write_checkpoints(void *argument)
 {

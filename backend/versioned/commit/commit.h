@@ -30,7 +30,7 @@ kedge_status kedge_commit(const kedge_project *project, kedge_state *head, kedge
                           const kedge_slice_body *bodies, size_t body_count, kedge_state **state,
                           kedge_error *error);
 
-/* ---- behind the commit ---- */
+/* ---- after the commit ---- */
 
 /* Index rows and checkpoints are written after a commit, which does not need them. */
 

@@ -36,7 +36,7 @@
  *                                                   folder was copied. One is decided. The other
  *                                                   must not pass for it: it would be lost.
  *   id == next, and it waits for   SERVER_OLD       It is not decided, and neither are the ids
- *   a newer mutator                                 behind it. The client pushes them again.
+ *   a newer mutator                                 after it. The client pushes them again.
  *   id == next                     applied          The only case that decides. `next` goes up, so
  *                                                   the same id further on is a repetition.
  *
@@ -44,11 +44,11 @@
  * (slice.c). A mutation that was renumbered is new by its id, and may still have been decided under
  * its first one: slice_origin.c looks for that before the mutator runs.
  *
- * A problem blocks the client in the rest of what the same sender pushed, since the ids behind it
+ * A problem blocks the client in the rest of what the same sender pushed, since the ids after it
  * would be gaps. It does not block other clients. Nor does it block the same client in what another
  * sender pushed: a consumer merges messages into one push, and what is wrong in one message must
  * not touch the next. A replay (rebase.c) is the exception: its senders are the users of one job,
- * whose ids are one sequence, and a problem blocks all that is behind it. A client that no
+ * whose ids are one sequence, and a problem blocks all that is after it. A client that no
  * version knows belongs to the first sender of this push that has a mutation of it applied
  * (is_taken).
  *
@@ -283,7 +283,7 @@ static kedge_status plan_mutation(planning *work, size_t index, kedge_error *err
     kedge_plan_client *client = &plan->clients[owner];
     plan->owner[index] = owner;
     /* A problem in one sender's mutations does not stop those of later senders. A replay has one
-     * sender for each user, but one sequence of ids: behind a problem nothing is applied. */
+     * sender for each user, but one sequence of ids: after a problem nothing is applied. */
     bool of_another = client->blocked_sender != mutation->sender && !work->push->replays;
     if (client->blocked && of_another) client->blocked = false;
     if (client->blocked) {

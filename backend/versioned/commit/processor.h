@@ -87,7 +87,7 @@ kedge_status kedge_processor_push(const kedge_project *project, const kedge_push
 
 /* Plans a push at the newest version, by a consistent read, without changing anything. Fills
  * `version`, `problem`, `detail` and `refused`; `*undecided`: how many mutations are new there, or
- * may be by the time that what they wait for is decided (behind a gap, of a client that is not
+ * may be by the time that what they wait for is decided (after a gap, of a client that is not
  * known yet). KEDGE_NOT_FOUND: no such project. */
 kedge_status kedge_processor_examine(const kedge_project *project, const kedge_push *push,
                                      kedge_push_result *result, size_t *undecided,

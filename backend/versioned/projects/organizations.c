@@ -116,7 +116,7 @@ typedef struct shard {
     kedge_key behind;
     kedge_record_set set;
     size_t at;
-    bool more; /* there may be more behind the set */
+    bool more; /* there may be more after the set */
 } shard;
 
 typedef struct merge {

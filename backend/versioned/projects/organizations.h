@@ -35,7 +35,7 @@ kedge_status kedge_organization_mark_again(const kedge_project *project, const c
 
 typedef kedge_status (*kedge_organization_visit)(void *context, kedge_bytes organization,
                                                  kedge_error *error);
-/* The organizations behind `after`, by name, at most `limit`; `*more` when there are more. */
+/* The organizations after `after`, by name, at most `limit`; `*more` when there are more. */
 kedge_status kedge_organization_list(kedge_backend *backend, kedge_bytes after, uint32_t limit,
                                      kedge_organization_visit visit, void *context, bool *more,
                                      kedge_error *error);

@@ -34,7 +34,7 @@ kedge_status kedge_project_read_kind(const kedge_project *project, kedge_project
 
 typedef kedge_status (*kedge_project_visit)(void *context, kedge_bytes name,
                                             const kedge_project_found *found, kedge_error *error);
-/* The projects of an organization behind `after`, by name, at most `limit`; `*more` when there are
+/* The projects of an organization after `after`, by name, at most `limit`; `*more` when there are
  * more. */
 kedge_status kedge_project_list(kedge_backend *backend, kedge_bytes organization, kedge_bytes after,
                                 uint32_t limit, kedge_project_visit visit, void *context,

@@ -98,7 +98,7 @@ static kedge_status is_of_source(const rebasing *work, const parent_version *par
     return kedge_version_is_known(from, parent->number, parent->lineage, of_source, error);
 }
 
-/* A fork, or a fork of one, that was made behind the beginning of the range has the first mutations
+/* A fork, or a fork of one, that was made after the beginning of the range has the first mutations
  * in its base. */
 static kedge_status check_base(const rebasing *work, kedge_error *error)
 {
@@ -126,7 +126,7 @@ static kedge_status check_base(const rebasing *work, kedge_error *error)
     }
     return kedge_fail(
         error, KEDGE_CONFLICT, "rebase-range-in-base",
-        "the target is a fork in more than %d generations: nobody can tell whether it "
+        "the target is a fork in more than %d generations, so it is unknown whether it "
         "holds the range",
         KEDGE_REBASE_GENERATIONS_MAX);
 }

@@ -7,7 +7,7 @@
  * interrupted continues.
  *
  * Left out: mutations that were duplicates in the source (what they stand for was decided
- * elsewhere, before or behind them), and retired clients (the target's clients are its own). A
+ * elsewhere, before or after them), and retired clients (the target's clients are its own). A
  * client that the target knows and whose mutations come as origins is retired there first, so that
  * it cannot push the same ones under their first names. */
 #ifndef KEDGE_BACKEND_PROJECTS_REBASE_H

@@ -18,7 +18,7 @@ typedef struct redelivering {
     kedge_redelivery *bodies; /* by hash */
     size_t count;
     size_t items_max; /* less than usual after a version did not fit */
-    /* The last item that was committed: what is behind it is left. Empty: none was. */
+    /* The last item that was committed: what is after it is left. Empty: none was. */
     kedge_buffer collection;
     kedge_buffer id;
     int64_t version; /* that was committed last */

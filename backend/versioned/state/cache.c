@@ -17,7 +17,7 @@ struct kedge_cache_project {
     kedge_cache_project *newer;
     kedge_cache_project *older;
     uint64_t hash;
-    kedge_project_ref ref;                   /* behind the struct */
+    kedge_project_ref ref;                   /* after the struct */
     kedge_state *states[STATES_PER_PROJECT]; /* the last used first */
     size_t state_count;
     size_t bytes;

@@ -30,7 +30,7 @@ typedef struct kedge_items {
 } kedge_items;
 
 void kedge_items_free(kedge_items *items);
-/* Appends the items of one piece; KEDGE_CORRUPT, also when they are not behind those before. */
+/* Appends the items of one piece; KEDGE_CORRUPT, also when they are not after those before. */
 kedge_status kedge_items_read(kedge_items *items, kedge_bytes text, kedge_error *error);
 
 #endif

@@ -326,7 +326,7 @@ out:
 }
 
 /* Versions between the start and this one may have been removed by retention, which leaves a
- * checkpoint behind them: the next try finds it. */
+ * checkpoint after them: the next try finds it. */
 static kedge_status load(kedge_state *state, const kedge_version_collection *collection,
                          kedge_slot *slot, kedge_error *error)
 {

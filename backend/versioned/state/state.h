@@ -21,7 +21,7 @@ kedge_status kedge_state_open(const kedge_project *project, const kedge_version 
 void kedge_state_close(kedge_state *state);
 const kedge_version *kedge_state_version(const kedge_state *state);
 
-/* Entries are borrowed until the state is closed. KEDGE_NOT_FOUND; KEDGE_DONE behind the last. */
+/* Entries are borrowed until the state is closed. KEDGE_NOT_FOUND; KEDGE_DONE after the last. */
 kedge_status kedge_state_find(kedge_state *state, kedge_bytes collection, kedge_bytes id,
                               kedge_entry *entry, kedge_error *error);
 kedge_status kedge_state_next(kedge_state *state, kedge_bytes collection, bool from_start,

@@ -24,7 +24,7 @@ typedef struct kedge_slot {
 
 struct kedge_state {
     atomic_uint references;
-    kedge_project project; /* behind the struct */
+    kedge_project project; /* after the struct */
     const kedge_version *version;
     uint64_t family;      /* states that share maps count once in the cache */
     pthread_mutex_t lock; /* held while a collection is loaded */

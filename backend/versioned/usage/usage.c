@@ -46,7 +46,7 @@ kedge_status kedge_usage_new(const kedge_backend_options *options, kedge_usage *
     if (options->organization_projects < 0 || options->organization_stored_bytes < 0) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "budget-invalid",
                           "the budgets " KEDGE_USAGE_PROJECTS " and " KEDGE_USAGE_STORED
-                          " are numbers from 0 on; 0 is without a bound");
+                          " are numbers from 0 on; 0 is no limit");
     }
     if (options->organization_projects == 0 && options->organization_stored_bytes == 0)
         return KEDGE_OK;

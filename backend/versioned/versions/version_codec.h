@@ -51,7 +51,7 @@ void kedge_version_write_json(const kedge_version *version, kedge_json_writer *w
 kedge_status kedge_version_read_json(const kedge_project *project, int64_t number, kedge_bytes json,
                                      kedge_version_object **object, kedge_error *error);
 
-/* The hash of the `index`-th blob that the record has moved args or delta to; false behind the
+/* The hash of the `index`-th blob that the record has moved args or delta to; false after the
  * last. */
 bool kedge_version_part_at(const kedge_record *record, size_t index,
                            uint8_t hash[KEDGE_SHA256_SIZE]);

@@ -72,7 +72,7 @@ final class NotesWindow {
             @Override
             public void windowClosing(WindowEvent event) {
                 frame.dispose();
-                edits.execute(db::close); // behind the edits
+                edits.execute(db::close); // after the edits
                 edits.shutdown();
             }
         });

@@ -32,7 +32,7 @@ java_methods java_transaction_methods(void);
 /* Finds the classes of values.c. False: an exception is pending. */
 bool java_values_load(JNIEnv *env);
 
-/* A byte array of Java as C takes it: a copy with a NUL behind its end, NULL for null. */
+/* A byte array of Java as C takes it: a copy with a NUL after its end, NULL for null. */
 typedef struct java_copy {
     char *bytes;
     size_t size;
@@ -53,7 +53,7 @@ java_text java_text_of(const char *terminated);
 
 /* New arrays. NULL: an exception is pending, or for java_bytes the text was NULL. */
 jbyteArray java_bytes(JNIEnv *env, java_text text);
-/* A String, made with one copy, of JSON that has a NUL behind its end and none inside; or, where
+/* A String, made with one copy, of JSON that has a NUL after its end and none inside; or, where
  * JNI cannot make one, a byte array for io.kedge.Texts. */
 jobject java_string(JNIEnv *env, java_text text);
 jobjectArray java_texts(JNIEnv *env, const java_text *texts, size_t count);

@@ -116,7 +116,7 @@ static kedge_status check_strings(const java_copy *json, kedge_error *error)
         if (byte < 0x20)
             return refuse_text(error, "json-syntax", i, "a control character stands in a string");
         if (byte != '\\') continue;
-        if (strncmp(json->bytes + i, nul, strlen(nul)) == 0) /* a NUL is behind the copy */
+        if (strncmp(json->bytes + i, nul, strlen(nul)) == 0) /* a NUL is after the copy */
             return refuse_text(error, "json-nul", i, "a NUL is not allowed");
         i++; /* an escaped byte, which may be a quote or a backslash */
     }
@@ -131,7 +131,7 @@ static kedge_status use_tree(kedge_tx *tx, jint kind, const char *first, const c
                              const java_copy *json, kedge_error *error)
 {
     kedge_status status;
-    /* Up to the NUL behind the copy, so that nothing may follow the value. */
+    /* Up to the NUL after the copy, so that nothing may follow the value. */
     cJSON *tree = cJSON_ParseWithLengthOpts(json->bytes, json->size + 1, NULL, true);
     if (kind == MERGE)
         status = kedge_tx_merge_json(tx, first, id, tree, error);

@@ -183,7 +183,7 @@ class Database:
 
     def scan(self, collection: str, *, after: Optional[str] = None, prefix: Optional[str] = None, limit: int = 0,
              descending: bool = False, parse: Callable[[str], Any] = json.loads) -> Scan:
-        """Iterates over the items of a collection, by id in byte order: pairs of id and value. `after`: behind this id.
+        """Iterates over the items of a collection, by id in byte order: pairs of id and value. `after`: after this id.
         `prefix`: only ids that start with it. `limit` 0: all. `parse` as of get()."""
         options = ffi.new("kedge_scan_options *")
         lib.init_kedge_scan_options(options)
@@ -494,7 +494,7 @@ def repair(path: str, new_path: str) -> RepairReport:
 
 
 def order_between(before: Optional[str], after: Optional[str], random: int = 0) -> str:
-    """An order key behind `before` and in front of `after`; None is no bound. `random`: 32 random bits, so that two
+    """An order key between `before` and `after`; None is no bound. `random`: 32 random bits, so that two
     copies do not make the same key; 0 in a mutator."""
     key = ffi.new("char[]", lib.KEDGE_ORDER_KEY_SIZE)
     call(lib.kedge_order_between, terminated_or_null(before, "key"), terminated_or_null(after, "key"),

@@ -55,7 +55,7 @@ class Transaction:
 
     def items(self, collection: str, after: Optional[str] = None,
               *, parse: Callable[[str], Any] = json.loads) -> Iterator[Tuple[str, Any]]:
-        """The items of a collection, by id in byte order; those behind `after`. The mutator may write meanwhile."""
+        """The items of a collection, by id in byte order; those after `after`. The mutator may write meanwhile."""
         name = terminated(collection, "collection")
         id, id_size = ffi.new("const char **"), ffi.new("size_t *")
         value, size = ffi.new("const char **"), ffi.new("size_t *")
@@ -110,7 +110,7 @@ class Transaction:
 
         def with_tree(tx: Any, error: Any) -> int:
             check_strings(data)
-            # Up to the NUL that Python has behind the bytes, so that nothing may follow the value.
+            # Up to the NUL that Python has after the bytes, so that nothing may follow the value.
             tree = lib.cJSON_ParseWithLengthOpts(data, len(data) + 1, ffi.NULL, 1)
             try:  # Kedge refuses NULL, which comes of what is no JSON, with a sentence
                 return int(function(tx, *arguments, tree, error))

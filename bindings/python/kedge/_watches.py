@@ -38,7 +38,7 @@ def later(loop: asyncio.AbstractEventLoop, method: "weakref.WeakMethod[Any]", *a
 
 class Stream(AsyncIterator[Event], Generic[Event]):
     """What a watch tells, for `async for`. It begins when it is made, in a running event loop, and ends with `async with`,
-    aclose() or close(), and with an Error, which is raised behind what waits. At most `limit` events wait: `shorten` leaves
+    aclose() or close(), and with an Error, which is raised after what waits. At most `limit` events wait: `shorten` leaves
     some out when one more comes."""
 
     def __init__(self, start: Callable[[Callable[[Union[Event, Error]], None]], Watch], limit: int,

@@ -132,7 +132,7 @@ static inline size_t ckedge_rows_needed(const ckedge_rows *rows)
     return CKEDGE_ROW_HEAD + rows->next.id_size + rows->next.value_size;
 }
 
-/* Moves `next` behind the others, which take at most `most` bytes with it. False: it has no
+/* Moves `next` after the others, which take at most `most` bytes with it. False: it has no
  * room. */
 static inline bool ckedge_rows_add(ckedge_rows *rows, size_t most)
 {

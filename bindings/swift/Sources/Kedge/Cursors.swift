@@ -1,14 +1,14 @@
 // Cursors: items of a collection, rows of a query, edits of a list, indexes. Each is on one
-// snapshot. `next()` gives nil behind the last row and closes the cursor. Several threads may use
+// snapshot. `next()` gives nil after the last row and closes the cursor. Several threads may use
 // one, one after the other.
 import CKedge
 
 /// What all cursors have: `next()` of a class below, and all that is left as an array.
 public class Cursor<Element>: Owner, @unchecked Sendable {
-    /// The next row, or nil behind the last. Throws when the cursor was closed before its end.
+    /// The next row, or nil after the last. Throws when the cursor was closed before its end.
     public func next() throws -> Element? { try step(read) }
 
-    /// What `read` gives of the next row, or nil behind the last, where the cursor is closed.
+    /// What `read` gives of the next row, or nil after the last, where the cursor is closed.
     final func step<Row>(_ read: (OpaquePointer) throws -> Row?) throws -> Row? {
         do {
             if let row = try handle.use(read) { return row }
@@ -44,7 +44,7 @@ public final class Scan<Item: Decodable>: Cursor<(id: String, value: Item)>, @un
         handle.whenClosed { [rows] in rows.close() }
     }
 
-    /// The next item, or nil behind the last. Throws when the scan was closed before its end.
+    /// The next item, or nil after the last. Throws when the scan was closed before its end.
     @inlinable
     public override func next() throws -> (id: String, value: Item)? {
         rows.lock()

@@ -238,7 +238,7 @@ public func repair(_ path: String, into newPath: String) throws -> RepairReport 
     return RepairReport(report)
 }
 
-/// An order key behind `before` and in front of `after`; nil is no bound. `random`: bits, so that
+/// An order key between `before` and `after`; nil is no bound. `random`: bits, so that
 /// two copies do not make the same key; 0 in a mutator.
 public func orderBetween(_ before: String?, _ after: String?, random: UInt32 = 0) throws -> String {
     var key = [CChar](repeating: 0, count: Int(KEDGE_ORDER_KEY_SIZE))

@@ -193,7 +193,7 @@ public class Owner: @unchecked Sendable {
     }
 
     /// Ends it and frees what it holds. Closing twice does nothing. In a mutator another thread
-    /// does it, behind the call that runs the mutator.
+    /// does it, after the call that runs the mutator.
     public final func close() {
         if Here.now.mutators > 0 {
             closeForgotten { [handle] in handle.close() }

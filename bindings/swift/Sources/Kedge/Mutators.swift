@@ -127,7 +127,7 @@ public final class Transaction {
         return try decoded(kind, value, size)
     }
 
-    /// The items of a collection, by id in byte order; those behind `after`. `body` may write
+    /// The items of a collection, by id in byte order; those after `after`. `body` may write
     /// meanwhile.
     public func forEach<Value: Decodable>(
         _ collection: String, after: String? = nil, as kind: Value.Type = Value.self,

@@ -38,7 +38,7 @@ extension Database {
         return try json.map { try decoded(kind, $0) }
     }
 
-    /// Opens a cursor over the items of a collection, by id in byte order. `after`: behind this id.
+    /// Opens a cursor over the items of a collection, by id in byte order. `after`: after this id.
     /// `prefix`: only ids that start with it. `limit` 0: all.
     public func scan<Item: Decodable>(
         _ collection: String, after: String? = nil, prefix: String? = nil, limit: Int64 = 0,

@@ -279,7 +279,7 @@ class KotlinTest {
                 db.changes(), db.statuses(), db.rejections(), db.results("SELECT id FROM notes"),
                 db.entries<Note>("notes"),
             )
-            // One behind the other, and that of entries() last: it has a scan beside its watch.
+            // One after the other, and that of entries() last: it has a scan beside its watch.
             val jobs = flows.mapIndexed { index, flow ->
                 launch(Dispatchers.Default) { flow.collect { } }.also {
                     while (db.java.openCount() <= index) kotlinx.coroutines.yield()

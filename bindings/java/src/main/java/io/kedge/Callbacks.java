@@ -72,7 +72,7 @@ final class Callbacks {
         }
     }
 
-    /** Runs a function of the app behind a close, which is none that Kedge waits for. */
+    /** Runs a function of the app after a close, which is none that Kedge waits for. */
     static void run(Runnable function) {
         try {
             function.run();

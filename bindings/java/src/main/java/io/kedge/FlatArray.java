@@ -10,7 +10,7 @@ import java.util.List;
  */
 final class FlatArray {
     private final String json;
-    private int at = 1; // behind the bracket
+    private int at = 1; // after the bracket
 
     FlatArray(String json) {
         this.json = json;

@@ -18,7 +18,7 @@ public final class ScanOptions {
     public ScanOptions() {}
 
     /**
-     * Only items behind an id.
+     * Only items after an id.
      *
      * @param id the id
      * @return these options

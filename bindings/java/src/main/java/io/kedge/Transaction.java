@@ -107,7 +107,7 @@ public final class Transaction {
     }
 
     /**
-     * The items of a collection behind an id.
+     * The items of a collection after an id.
      *
      * @param collection the collection
      * @param after the id; null: from the first item on
