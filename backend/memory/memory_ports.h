@@ -1,5 +1,5 @@
 /* The ports in memory, for the simulator and for tests. Any thread may call; one thread alone gets
- * the same answers every time. Nothing is durable. */
+ * the same results every time. Nothing is durable. */
 #ifndef KEDGE_BACKEND_MEMORY_PORTS_H
 #define KEDGE_BACKEND_MEMORY_PORTS_H
 

@@ -140,8 +140,8 @@ static kedge_status read_settled(kedge_store *store, kedge_wire_cookie *settled,
 }
 
 /* Without a cache a pull starts from nothing, and a restored backend would look like any other. So
- * the first pull then asks from where the outbox was last confirmed: the answer cannot be applied,
- * but it tells whether that lineage is lost. */
+ * the first pull then asks from where the outbox was last confirmed: the response cannot be
+ * applied, but it tells whether that lineage is lost. */
 static kedge_status choose_cookie(kedge_store *store, const kedge_store_position *at,
                                   kedge_wire_cookie *out, kedge_error *error)
 {

@@ -78,7 +78,7 @@ static void test_clients_that_are_known_are_never_refused(void **state)
         push_as(world, &ann, mutation("c1", id));
         assert_response_is(world, 200, "");
     }
-    push_new(world, "c1"); /* again, since its answer was lost */
+    push_new(world, "c1"); /* again, since its response was lost */
     assert_response_is(world, 200, "");
     push_new(world, "c2");
     assert_response_is(world, 429, "too-many-clients");

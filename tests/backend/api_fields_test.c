@@ -1,4 +1,4 @@
-/* Every field of every request with everything that it must not be: each answer is the documented
+/* Every field of every request with everything that it must not be: each response is the documented
  * one, and nothing is applied by half. */
 #include "tests/backend/api_world.h"
 

@@ -1,5 +1,5 @@
 /* Numbers at their ends, in every place of a request that takes one: each request is answered, and
- * no answer says that the backend failed. */
+ * no response says that the backend failed. */
 #include "tests/backend/api_world.h"
 
 #include <stdio.h>

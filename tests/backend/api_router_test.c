@@ -226,7 +226,7 @@ static const struct {
     {"GET", "/versions/latest/collections/docs/a", ""},
 };
 
-/* I19: the answers to what is another's and to what does not exist differ in nothing. */
+/* I19: the responses to what is another's and to what does not exist differ in nothing. */
 static void test_nothing_of_another_organization_can_be_told_from_nothing(void **state)
 {
     api_world *world = api_world_new();

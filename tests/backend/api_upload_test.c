@@ -177,7 +177,7 @@ static void test_an_uploaded_push_is_decided_and_its_upload_removed(void **state
     (void)state;
     api_world *world = api_world_new();
     upload made = make_upload(push_of_one(1));
-    for (int time = 0; time < 2; time++) { /* the first answer was lost */
+    for (int time = 0; time < 2; time++) { /* the first response was lost */
         store(world, &made, kedge_buffer_bytes(&made.packed));
         assert_int_equal(api_post(world, "push", made.reference), 200);
         assert_string_equal(api_text(world), "{\"kedge\":{\"version\":1}}");

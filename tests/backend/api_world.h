@@ -61,8 +61,8 @@ void api_world_restart(api_world *world);
 void api_world_lose_blobs(api_world *world, const char *prefix, bool damages);
 void api_world_free(api_world *world);
 
-/* Asks and gives the status. The answer stays in world->response until the next request. `path` may
- * have a query after '?'. */
+/* Asks and gives the status. The response stays in world->response until the next request. `path`
+ * may have a query after '?'. */
 int api_ask(api_world *world, const kedge_identity *who, const char *method, const char *path,
             kedge_bytes body);
 /* The same for a path below /v1/orgs/acme/projects/notes/, asked by Ann. */
@@ -70,7 +70,7 @@ int api_get(api_world *world, const char *path);
 int api_post(api_world *world, const char *path, const char *body);
 int api_post_as(api_world *world, const kedge_identity *who, const char *path, const char *body);
 
-/* The answer: its text, the code of a problem ("" for none), members by a path such as
+/* The response: its text, the code of a problem ("" for none), members by a path such as
  * "kedge.outcomes.0.id". */
 const char *api_text(const api_world *world);
 const char *api_patch(const api_world *world); /* the response's `patch` */
@@ -88,13 +88,13 @@ int api_count(const api_world *world, const char *path); /* elements; -1: no suc
         assert_int_equal((world)->response.status, expected_status);                               \
     } while (0)
 
-/* Pushes one mutation of a native client; the answer must be fine. Gives the version. */
+/* Pushes one mutation of a native client; the response must be fine. Gives the version. */
 int64_t api_put(api_world *world, const char *client, int64_t id, const char *key,
                 const char *value);
 /* Formats into a buffer that lives for the next 63 calls. */
 const char *api_format(const char *format, ...) KEDGE_PRINTF(1, 2);
 
-/* The cookie of the last pull's answer as text, and the head's version. */
+/* The cookie of the last pull's response as text, and the head's version. */
 const char *api_cookie(const api_world *world);
 int64_t api_head(api_world *world);
 

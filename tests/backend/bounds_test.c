@@ -1,4 +1,4 @@
-/* What stays bounded: the time that a push takes, the memory of long histories and large answers,
+/* What stays bounded: the time that a push takes, the memory of long histories and large responses,
  * and what the texts of a version may grow to. */
 #include "tests/backend/world.h"
 
@@ -27,7 +27,7 @@ static void fill(test_world *world, const char *client, int64_t id, int64_t from
     assert_int_equal(result.problem, KEDGE_PUSH_FINE);
 }
 
-/* ---- checkpoints after the answer ---- */
+/* ---- checkpoints after the response ---- */
 
 typedef struct later_work {
     void (*run)(void *argument);

@@ -1,4 +1,4 @@
-/* Faults: a crash before or after every port call, lost answers, somebody else between any two
+/* Faults: a crash before or after every port call, lost responses, somebody else between any two
  * calls. */
 #include "tests/backend/world.h"
 

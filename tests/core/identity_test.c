@@ -45,7 +45,7 @@ static void test_a_push_refused_for_its_identity_pulls_first_then_retires_then_r
                     "[    0] applied version 5, covers 2\n");
 }
 
-/* Its answer would be about ids that mean something else by then. */
+/* Its response would be about ids that mean something else by then. */
 static void test_a_running_push_is_given_up_when_its_client_is_retired(void **state)
 {
     trace *t = *state;

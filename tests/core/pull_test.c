@@ -267,7 +267,7 @@ static void test_a_delta_that_starts_elsewhere_is_pulled_again_and_then_backs_of
                     "          send pull\n");
 }
 
-/* The answer is held: nothing is asked of the server again. */
+/* The response is held: nothing is asked of the server again. */
 static void test_a_disk_that_fails_gets_the_same_answer_again_after_a_while(void **state)
 {
     trace *t = *state;

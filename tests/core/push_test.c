@@ -26,7 +26,7 @@ static void test_a_mutation_is_pushed_at_once_and_pulled_at_once(void **state)
                     "[  510] applied version 4, covers 1\n");
 }
 
-/* The poke of the same version comes before the answer: one pull serves both. */
+/* The poke of the same version comes before the response: one pull serves both. */
 static void test_a_poke_that_overtakes_the_answer_of_a_push_saves_a_pull(void **state)
 {
     trace *t = *state;

@@ -1,5 +1,5 @@
 /* A push that is too large for the server's front end, request by request: what is sent where, and
- * what each answer means. */
+ * what each response means. */
 #include "tests/core/scripted.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * dies.
  *
  * Points are numbered from 0: 2k is in front of call k, 2k + 1 after it, when its effect is there
- * and its answer is not. A processor that dies has no effect any more: its calls fail. */
+ * and its response is not. A processor that dies has no effect any more: its calls fail. */
 #ifndef KEDGE_TESTS_CRASHPOINTS_GATE_H
 #define KEDGE_TESTS_CRASHPOINTS_GATE_H
 

@@ -242,7 +242,7 @@ static void look_late(void *context)
     look(context, LOG_I17);
 }
 
-/* As callers do that got no answer; one that got an answer has it already. */
+/* As callers do that got no response; one that got a response has it already. */
 static void repeat(log_run *at, processor *done)
 {
     for (size_t i = 0; i < LOG_STEPS_MAX; i++) {

@@ -186,7 +186,7 @@ static void look_late(void *context)
     look(context, RESOURCE_I17);
 }
 
-/* As callers do that got no answer; one that got an answer has it already. */
+/* As callers do that got no response; one that got a response has it already. */
 static void repeat(resource_run *at, const processor *done, edit_result again[RESOURCE_EDITS_MAX])
 {
     for (size_t i = 0; i < RESOURCE_EDITS_MAX; i++) {

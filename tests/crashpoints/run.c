@@ -100,7 +100,7 @@ static void look_late(void *context)
     look(context, CHECK_I17);
 }
 
-/* As clients do that got no answer. */
+/* As clients do that got no response. */
 static kedge_status repeat(run *at, const operation *wanted, kedge_error *error)
 {
     kedge_backend *backend =

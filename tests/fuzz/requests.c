@@ -1,7 +1,7 @@
 /* Fuzz target: requests to a backend over ports in memory, which has one project with one version.
  * The input is lines "METHOD path?query", each followed by a body up to a line "." or the end. So
  * that cookies, queries and paths are read where they are used. No request is an internal failure,
- * and each answer in JSON is JSON. */
+ * and each response in JSON is JSON. */
 #include "backend/api/api.h"
 #include "backend/memory/memory_ports.h"
 #include "common/json.h"

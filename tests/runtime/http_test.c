@@ -1,4 +1,4 @@
-/* The HTTP client against a real socket: answers, refusals, limits,
+/* The HTTP client against a real socket: responses, refusals, limits,
  * deadlines, cancelling, streams. */
 #include "common/gzip.h"
 #include "http/call.h"

@@ -16,7 +16,7 @@ typedef enum sim_fault {
     SIM_NET_PORTAL,    /* a captive portal answers 200 with a page of its own */
     SIM_NET_HANG,      /* handled, and never answered */
     SIM_NET_PARTITION, /* nothing goes either way */
-    SIM_NET_ONE_WAY,   /* requests arrive, answers do not */
+    SIM_NET_ONE_WAY,   /* requests arrive, responses do not */
     SIM_STREAM_CUT,    /* the event stream ends */
     SIM_STREAM_SILENT, /* it stays open and says nothing */
     SIM_APP_OFFLINE,

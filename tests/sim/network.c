@@ -1,5 +1,5 @@
 /* The network between the clients and the server: latency, and all that goes wrong with requests,
- * answers and event streams. */
+ * responses and event streams. */
 #include "common/error.h"
 #include "tests/sim/files.h"
 #include "tests/sim/sim.h"

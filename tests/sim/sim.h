@@ -116,7 +116,7 @@ typedef enum sim_event_kind {
     SIM_EVENT_TROUBLE  /* something may happen to the world as a whole */
 } sim_event_kind;
 
-/* A request on its way, and then its answer. */
+/* A request on its way, and then its response. */
 typedef struct sim_message {
     uint32_t client;
     uint64_t life;   /* of the client that sent it */
@@ -352,7 +352,7 @@ void sim_network_cut_streams(sim_world *world);
 /* server.c, ports.c, chaos.c */
 bool sim_server_open(sim_world *world);
 void sim_server_close(sim_world *world);
-/* Fills in the message's answer. False when the processor died: there is none. */
+/* Fills in the message's response. False when the processor died: there is none. */
 bool sim_server_handle(sim_world *world, sim_message *message);
 /* One round of a consumer: how many messages it received. */
 size_t sim_server_consume(sim_world *world);

@@ -469,7 +469,7 @@ static void test_what_is_older_than_the_tail_is_counted_of_earlier_clients_too(v
     fixture_check(f);
 }
 
-/* The answer of a backend that does not know the question, say. */
+/* The response of a backend that does not know the question, say. */
 static void test_an_earlier_client_that_nobody_names_is_not_counted_yet(void **state)
 {
     fixture *f = *state;

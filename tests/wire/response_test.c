@@ -458,7 +458,7 @@ static void test_a_page_that_leads_nowhere_is_refused(void **state)
     test_free(text);
 }
 
-/* ---- damaged answers ---- */
+/* ---- damaged responses ---- */
 
 static uint64_t next_random(uint64_t *seed)
 {

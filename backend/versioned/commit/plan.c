@@ -48,15 +48,14 @@
  * would be gaps. It does not block other clients. Nor does it block the same client in what another
  * sender pushed: a consumer merges messages into one push, and what is wrong in one message must
  * not touch the next. A replay (rebase.c) is the exception: its senders are the users of one job,
- * whose ids are one sequence, and a problem blocks all that is after it. A client that no
- * version knows belongs to the first sender of this push that has a mutation of it applied
- * (is_taken).
+ * whose ids are one sequence, and a problem blocks all that is after it. A client that no version
+ * knows belongs to the first sender of this push that has a mutation of it applied (is_taken).
  *
  * What the caller must have loaded and checked:
  *
  *   the head   It may come from memory as long as a commit follows, since rule 3 finds out when it
- *              is old. A plan that applies nothing is followed by no commit. Its answer must be of
- *              a head from a consistent read, and push.c makes it again at one.
+ *              is old. A plan that applies nothing is followed by no commit. So its response must
+ *              be of a head from a consistent read, and push.c plans again with such a head.
  *   the push   The ids of clients are well formed, the ids of mutations between 1 and 2^53 - 1, and
  *              the senders' indexes valid (check_push in push.c). The digests are made from what
  *              was received, never taken from it.
