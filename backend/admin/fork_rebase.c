@@ -1,6 +1,7 @@
 /* The commands fork and rebase: each repeats its request until the response says "done". */
 #include "backend/admin/address.h"
 #include "backend/admin/verbs.h"
+#include "backend/versioned/model/layout.h"
 #include "common/error.h"
 #include "common/json.h"
 

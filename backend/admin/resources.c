@@ -1,5 +1,6 @@
 /* Commands that write a version of a resource. */
 #include "backend/admin/verbs.h"
+#include "backend/versioned/model/layout.h"
 #include "common/error.h"
 #include "wire/resource.h"
 
