@@ -41,6 +41,12 @@ static int getentropy(void *bytes, size_t size)
 {
     return RtlGenRandom(bytes, (ULONG)size) ? 0 : -1;
 }
+#elif defined(__ANDROID__) && __ANDROID_API__ < 28 /* which has no getentropy yet */
+static int getentropy(void *bytes, size_t size)
+{
+    arc4random_buf(bytes, size); /* of the kernel's randomness, and seeded anew in a child */
+    return 0;
+}
 #endif
 
 /* Ids must never repeat, also in a process that was forked, so the kernel is asked each time. The

@@ -19,11 +19,16 @@
 #endif
 
 /* Nullability, as clang spells it, so that Swift imports exact optionals. A pointer that is not
- * marked as nullable is never NULL. */
+ * marked as nullable is never NULL. Pointers to pointers are left unmarked, about which clang would
+ * warn in every source that includes a header. */
 #if defined(__clang__)
-#define KEDGE_NULLABLE             _Nullable
-#define KEDGE_ASSUME_NONNULL_BEGIN _Pragma("clang assume_nonnull begin")
-#define KEDGE_ASSUME_NONNULL_END   _Pragma("clang assume_nonnull end")
+#define KEDGE_NULLABLE _Nullable
+#define KEDGE_ASSUME_NONNULL_BEGIN                                                                 \
+    _Pragma("clang diagnostic push")                                                               \
+        _Pragma("clang diagnostic ignored \"-Wnullability-completeness\"")                         \
+            _Pragma("clang diagnostic ignored \"-Wnullability-extension\"")                        \
+                _Pragma("clang assume_nonnull begin")
+#define KEDGE_ASSUME_NONNULL_END _Pragma("clang assume_nonnull end") _Pragma("clang diagnostic pop")
 #else
 #define KEDGE_NULLABLE
 #define KEDGE_ASSUME_NONNULL_BEGIN

@@ -41,6 +41,34 @@ def self_test(root):
             sys.exit("self-test: a stray semicolon was not found")
 
 
+def warnings_of_the_headers(root, include):
+    """What clang warns about in a source that does nothing but include the public headers of a folder: an app has its own
+    options, and shall see no warning of ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = set()
+        for suffix, standard in (("h", "c11"), ("hpp", "c++17")):
+            source = pathlib.Path(folder, "app.cc" if suffix == "hpp" else "app.c")
+            names = sorted(path.name for path in include.joinpath("kedge").glob(f"*.{suffix}"))
+            source.write_text("".join(f"#include <kedge/{name}>\n" for name in names))
+            done = subprocess.run(["clang-tidy", "--quiet", "--config={}", "--header-filter=.*",
+                                   "--checks=-*,clang-diagnostic-*,misc-misplaced-const", source, "--",
+                                   f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", f"-I{include}"], capture_output=True, text=True)
+            found.update(re.findall(r"^.*(?:warning|error): .*$", done.stdout, flags=re.M))
+            if done.returncode != 0 and not found:
+                found.add(done.stdout + done.stderr)
+    return sorted(line.replace(f"{root}/", "") for line in found)
+
+
+def self_test_of_the_headers():
+    """A pointer without nullability, among those that have it, is found."""
+    with tempfile.TemporaryDirectory() as folder:
+        header = pathlib.Path(folder, "kedge", "mistake.h")
+        header.parent.mkdir()
+        header.write_text("void f(char *_Nullable text, char **other);\n")
+        if not any("nullability-completeness" in line for line in warnings_of_the_headers("", pathlib.Path(folder))):
+            sys.exit("self-test: a pointer without nullability was not found")
+
+
 def once(commands):
     """One command for each source and set of definitions, with the assertions on where one has them: clang-tidy runs once
     a command, and libkedge and some tests compile the same source again."""
@@ -57,6 +85,7 @@ def main():
         print("there is no clang-tidy")
         sys.exit(77)
     self_test(root)
+    self_test_of_the_headers()
     text = GCC_ALONE.sub("", (build / "compile_commands.json").read_text())
     commands = once(json.loads(text))
     files = sorted({entry["file"] for entry in commands
@@ -66,6 +95,7 @@ def main():
         pathlib.Path(folder, "compile_commands.json").write_text(json.dumps(commands))
         findings = sorted({line for found in pool.map(lambda group: tidy(root, ["-p", folder, *group]), groups)
                            for line in found})
+    findings += warnings_of_the_headers(root, root / "include")
     for finding in findings:
         print(finding)
     print(f"{len(findings)} findings in {len(files)} files")
