@@ -1,7 +1,7 @@
 /* Log projects: projects whose mutations are appended to a log and decided by each replay.
  *
  * The log is the one named "mutations" of backend/log. A version of a log project is an entry of
- * the log: its number is the version's number, and its id is the lineage. So the folders of
+ * the log: its number is the version's number, and its id is the lineage. So the rooms of
  * backend/versioned deduplicate, index and retire as they do for version records (history.h);
  * docs/explanation/log-projects.md says why each mutation is appended exactly once.
  *
@@ -44,7 +44,7 @@ kedge_status kedge_logged_reader_open(const kedge_project *project, int64_t numb
                                       kedge_error *error);
 void kedge_logged_reader_close(kedge_logged_reader *reader);
 /* The next entry as a version, without `recent` when it is one of the log itself; its snapshot, or
- * an empty text; the size of its body. KEDGE_DONE after the last. */
+ * an empty text; the size of its body. KEDGE_DONE behind the last. */
 typedef struct kedge_logged_entry {
     const kedge_version *version; /* release it */
     char snapshot[KEDGE_SHA256_HEX];

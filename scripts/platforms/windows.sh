@@ -1,7 +1,7 @@
 # Windows, for scripts/cross: Debian's MinGW, and wine. Debian has none of the libraries but zlib for it, so libkedge is not
 # linked. Sourced after linux.sh and stubs.sh.
 
-# The folders that compile. docs/reference/platforms.md says what the others need.
+# The rooms that compile. docs/reference/platforms.md says what the others need.
 WINDOWS_ROOMS=(kedge_common kedge_wire kedge_mutate kedge_http kedge_sdk_core kedge_sdk_net kedge_sdk_driver)
 
 # cross_windows TARGET
@@ -9,7 +9,7 @@ cross_windows() {
   local build=build/cross/$1 log=build/cross/$1.log stubs=build/cross/windows-stubs cases=tests/common/canonical.txt
   install_packages "${KEDGE_PACKAGES[@]}" gcc-mingw-w64-x86-64-posix wine64
   install_once "$(root_home arm64)" unpack_root arm64
-  say "$1: the folders without files, locks and threads"
+  say "$1: the rooms without files, locks and threads"
   mkdir -p "$build"
   [ -e "$stubs/lib/pkgconfig/cmocka.pc" ] || make_stubs "$KEDGE_ROOT/$stubs" headers
   [ -e "$build/build.ninja" ] ||
@@ -17,7 +17,7 @@ cross_windows() {
       -DCMAKE_BUILD_TYPE=RelWithDebInfo -DKEDGE_WERROR=ON -DKEDGE_SERVER=OFF >"$log" 2>&1 ||
     { tail -n 20 "$log" >&2; return 1; }
   cross_ninja "$build" "${WINDOWS_ROOMS[@]}" kedge_portable_lines || return 1
-  COMPILED="7 of 9 folders" LINKED="a program of 2 folders"
+  COMPILED="7 of 9 rooms" LINKED="a program of 2 rooms"
   build_preset release kedge_portable_lines
   build/release/tests/kedge_portable_lines "$cases" "$KEDGE_TMP/here.txt" || return 1
   run_wine "$build/tests/kedge_portable_lines.exe" "$cases" "$KEDGE_TMP/there.txt" &&

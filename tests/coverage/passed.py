@@ -10,7 +10,7 @@ import re
 import sys
 import urllib.request
 
-FOLDERS = ("common", "http", "mutate", "wire", "sdk", "backend")
+ROOMS = ("common", "http", "mutate", "wire", "sdk", "backend")
 
 
 def push(url):
@@ -25,11 +25,11 @@ def push(url):
 
 
 def of_the_tree(name):
-    """The path in the tree of a source file of these folders, or None. A build that comes out of ccache may name another tree."""
+    """The path in the tree of a source file of the rooms, or None. A build that comes out of ccache may name another tree."""
     parts = pathlib.PurePath(name).parts
     for i, part in enumerate(parts):
         path = pathlib.Path(*parts[i:])
-        if part in FOLDERS and path.suffix == ".c" and path.is_file():
+        if part in ROOMS and path.suffix == ".c" and path.is_file():
             return path
     return None
 

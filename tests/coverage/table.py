@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints what of the folders that decide has run: a file a line, with its lines and branches and those that were missed.
+"""Prints what of the rooms that decide has run: a file a line, with its lines and branches and those that were missed.
 
 Usage: table.py ROOT BUILD [--missed]. Reads the counters that the programs of the coverage build have left in BUILD,
-and left_out.txt, which gives the reason for each branch that no test takes. Exits 1 when a folder that is to be complete
+and left_out.txt, which gives the reason for each branch that no test takes. Exits 1 when a room that is to be complete
 has a missed branch without a reason, or left_out.txt names a branch that is no longer missed."""
 import collections
 import json
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 # A pattern of files -> whether each of its branches must run or have its reason in left_out.txt.
-FOLDERS = {
+ROOMS = {
     "sdk/core/*.c": True,
     "mutate/*.c": True,
     "wire/*.c": True,
@@ -46,18 +46,18 @@ def counters(root, build):
     """file -> {line: [times run, [times each branch was taken], function]}, summed over all objects."""
     found = collections.defaultdict(dict)
     data = sorted(build.glob("*/**/*.gcda"))
-    wanted = {path for pattern in FOLDERS for path in root.glob(pattern)}
-    names = {path.name for path in wanted}
+    rooms = {path for room in ROOMS for path in root.glob(room)}
+    names = {path.name for path in rooms}
     data = [path for path in data if path.name.removesuffix(".gcda") in names]
     if not data:
-        sys.exit(f"no counters in {build}: nothing of these folders has run")
+        sys.exit(f"no counters in {build}: nothing of these rooms has run")
     for i in range(0, len(data), 50):
         done = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", *map(str, data[i:i + 50])],
                               capture_output=True, text=True, check=True)
         for report in map(json.loads, filter(None, done.stdout.split("\n"))):
             for file in report["files"]:
                 path = pathlib.Path(report["current_working_directory"], file["file"]).resolve()
-                if path in wanted:
+                if path in rooms:
                     add(found[str(path.relative_to(root))], file["lines"])
     return found
 
@@ -82,7 +82,7 @@ def main():
     form = "{:<36} {:>6} {:>7} {:>9} {:>7} {:>12} {:>8}"
     print(form.format("file", "lines", "missed", "branches", "missed", "with reason", "taken"))
     for name in sorted(found):
-        complete = any((root / name) in set(root.glob(pattern)) for pattern, all_of_it in FOLDERS.items() if all_of_it)
+        complete = any((root / name) in set(root.glob(room)) for room, all_of_it in ROOMS.items() if all_of_it)
         text = (root / name).read_text().split("\n")
         row = [len(found[name]), sum(not line[0] for line in found[name].values()), 0, 0, 0]
         for number, (_, taken, function) in sorted(found[name].items()):
@@ -104,7 +104,7 @@ def main():
     for name, code in stale:
         print(f"{LEFT_OUT.name}: not missed, or not there: {name}: {code}")
     open_ones = sum(complete for complete, _ in missed)
-    print(f"{open_ones} lines of folders that are to be complete have missed branches without a reason")
+    print(f"{open_ones} lines of rooms that are to be complete have missed branches without a reason")
     sys.exit(1 if open_ones or stale else 0)
 
 

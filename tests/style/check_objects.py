@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds the built objects to the order of the folders: an undefined symbol of one object that another
+"""Holds the built objects to the order of the rooms: an undefined symbol of one object that another
 one defines is an arrow between their files. Unlike an include, such an arrow is a call or a use that
 is really there.
 
-Usage: check_objects.py ROOT BUILD. Prints the folders, the arrows, the arrows up and the circles, and
+Usage: check_objects.py ROOT BUILD. Prints the rooms, the arrows, the arrows up and the circles, and
 exits 1 on any arrow that ARROWS of check_style.py does not allow and on any circle of files that
 call each other. When there is no nm, it exits 77."""
 import pathlib
@@ -14,7 +14,7 @@ import sys
 
 import check_style
 
-FOLDERS = check_style.ARROWS
+ROOMS = check_style.ARROWS
 # The same sources compiled again with other flags or with a planted bug.
 COPIES = re.compile(r"_unasserted\.dir|/planted|_copy\.dir|/tests/|/bench/|/examples/")
 DEFINED, UNDEFINED = "TDBRVWGSC", "U"
@@ -30,7 +30,7 @@ def sources_of(root, build):
             continue
         folder, _, rest = name.partition("CMakeFiles/")
         source = folder + rest.split("/", 1)[1][: -len(".o")]
-        if check_style.folder_of(pathlib.Path(source)) in FOLDERS and (root / source).is_file():
+        if check_style.folder_of(pathlib.Path(source)) in ROOMS and (root / source).is_file():
             found.setdefault(source, path)
     return found
 
@@ -111,7 +111,7 @@ def circles_of(arrows):
     return circles
 
 
-def folder_of(source):
+def room(source):
     return check_style.folder_of(pathlib.Path(source))
 
 
@@ -127,7 +127,7 @@ def self_test():
 
 
 def allowed(source, target):
-    return folder_of(source) == folder_of(target) or folder_of(target) in FOLDERS[folder_of(source)]
+    return room(source) == room(target) or room(target) in ROOMS[room(source)]
 
 
 def main():
@@ -140,8 +140,8 @@ def main():
     if not objects:
         sys.exit(f"nothing is built in {build}")
     arrows = arrows_of(symbols_of(objects))
-    folders = {folder_of(node) for pair in arrows for node in pair}
-    between = {(folder_of(a), folder_of(b)) for a, b in arrows if folder_of(a) != folder_of(b)}
+    rooms = {room(node) for pair in arrows for node in pair}
+    between = {(room(a), room(b)) for a, b in arrows if room(a) != room(b)}
     up = sorted(pair for pair in arrows if not allowed(*pair))
     circles = circles_of(arrows)
     around = circles_of({pair: None for pair in between})
@@ -152,10 +152,10 @@ def main():
         inside = sorted(pair for pair in arrows if pair[0] in circle and pair[1] in circle)
         for source, target in inside:
             print(f"  {source} uses {', '.join(sorted(arrows[source, target]))} of {target}")
-    print(f"{len(folders)} folders, {len(arrows)} arrows between files, {len(between)} between folders, "
+    print(f"{len(rooms)} rooms, {len(arrows)} arrows between files, {len(between)} between rooms, "
           f"{len(up)} arrows up, {len(circles) + len(around)} circles")
-    if len(folders) < len(FOLDERS) - 2:
-        print(f"only {len(folders)} of {len(FOLDERS)} folders are built in {sys.argv[2]}")
+    if len(rooms) < len(ROOMS) - 2:
+        print(f"only {len(rooms)} of {len(ROOMS)} rooms are built in {sys.argv[2]}")
         sys.exit(1)
     sys.exit(1 if up or circles or around else 0)
 

@@ -11,9 +11,9 @@ import tempfile
 
 
 
-def stack(under, below, folders):
-    """Folders that stand on each other: each may include those in front of it, and `below`."""
-    paths = [f"{under}/{folder}" for folder in folders]
+def stack(under, below, rooms):
+    """Rooms that stand on each other: each may include those in front of it, and `below`."""
+    paths = [f"{under}/{room}" for room in rooms]
     return {path: below + paths[:i] for i, path in enumerate(paths)}
 
 
@@ -260,10 +260,10 @@ HIDDEN_CODES = {"gzip-damaged", "gzip-too-large", "header-invalid", "too-many-he
                 "not-staged", "stream-closed", "query-invalid"}
 
 
-# What looks like a code in these folders and is none: an operation of the wire.
+# What looks like a code in these rooms and is none: an operation of the wire.
 NO_CODES = {"put-project"}
 # Codes of the server that no operator sees: a caller decides by them, or a request's response has another one.
-OPERATOR_FOLDERS = tuple(f"backend/{folder}" for folder in ("admin", "auth", "aws", "embedded", "front", "http", "lambda", "plugin",
+OPERATOR_ROOMS = tuple(f"backend/{room}" for room in ("admin", "auth", "aws", "embedded", "front", "http", "lambda", "plugin",
                                                       "stores"))
 HIDDEN_SERVER_CODES = {"aws-request-invalid", "blob-changes", "blob-removed", "blob-too-large", "cancelled", "condition-failed",
                        "frame-too-large", "invalid-prefix", "invalid-tag", "key-too-large", "message-too-large", "read-failed",
@@ -277,7 +277,7 @@ def with_strings(text):
 
 
 def arguments_of(text, start):
-    """The arguments of a call whose opening parenthesis stands in front of `start`, without those after the first five."""
+    """The arguments of a call whose opening parenthesis stands in front of `start`, without those behind the first five."""
     found, depth, at, begin = [], 0, start, start
     while at < len(text) and len(found) < 5:
         if text[at] in "\"'":
@@ -298,7 +298,7 @@ def arguments_of(text, start):
 
 
 def failures_in(text):
-    """Codes of calls of kedge_fail, also chosen ones, and those that stand after their status, as in a table."""
+    """Codes of calls of kedge_fail, also chosen ones, and those that stand behind their status, as in a table."""
     for call in re.finditer(r"\bkedge_fail\(", text):
         parts = arguments_of(text, call.end())
         if len(parts) > 2 and parts[1] != "KEDGE_INTERNAL":
@@ -330,7 +330,7 @@ def check_codes(root, files):
     used = set()
     for path in files:
         client = path.parts[0] in CLIENT_ROOMS
-        if path.suffix != ".c" or not (client or "/".join(path.parts[:2]) in OPERATOR_FOLDERS):
+        if path.suffix != ".c" or not (client or "/".join(path.parts[:2]) in OPERATOR_ROOMS):
             continue
         text = with_strings((root / path).read_text(encoding="utf-8"))
         codes = set(failures_in(text)) | (set(words_in(text)) if client else set())
