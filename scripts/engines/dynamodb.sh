@@ -7,7 +7,8 @@ dynamodb_start() {
     mkdir -p "$STACK/data/dynamodb"
     keep=(-dbPath "$STACK/data/dynamodb")
   fi
-  spawn dynamodb java -Xmx768m -XX:+UseSerialGC \
+  mkdir -p "$STACK/data/java" # where it unpacks SQLite, which it leaves there when it is killed
+  spawn dynamodb java -Xmx768m -XX:+UseSerialGC "-Djava.io.tmpdir=$STACK/data/java" \
     "-Djava.library.path=$home/DynamoDBLocal_lib" -jar "$home/DynamoDBLocal.jar" \
     -disableTelemetry -sharedDb "${keep[@]}" -port "$(port_of dynamodb)"
   wait_healthy 60 dynamodb_answers dynamodb
