@@ -169,32 +169,6 @@ static void test_a_small_value_that_is_not_what_its_hash_says_is_left_out(void *
     (void)state;
 }
 
-/* A client that has left the item out gets it with its next pull. */
-static void test_a_put_of_the_same_value_brings_a_damaged_item_back(void **state)
-{
-    char hex[KEDGE_SHA256_HEX];
-    api_world *world = api_world_new();
-    api_put(world, "c1", 1, "d/a", "12");
-    kedge_sha256_hex(KEDGE_BYTES("12"), hex);
-    rewrite wanted = {"ProjectVersion#pv_000000000001",
-                      api_format("{\"d\":{\"a\":{\"hash\":\"%s\",\"body\":13}}}", hex)};
-    project_records_visit(&world->records, &ref, rewrite_record, &wanted);
-    project_records_delete_derived(&world->records, &ref);
-    api_world_restart(world);
-    pull_native(world, "null");
-    assert_string_equal(api_string(world, "kedge.damaged.keys.0"), "d/a");
-    const char *cookie = api_format("%s", api_cookie(world));
-    api_put(world, "c1", 2, "d/a", "12");
-    pull_native(world, cookie);
-    assert_int_equal(api_number(world, "kedge.from"), 1);
-    assert_int_equal(api_count(world, "patch"), 1);
-    assert_string_equal(api_string(world, "patch.0.key"), "d/a");
-    assert_int_equal(api_number(world, "patch.0.value"), 12);
-    assert_null(api_at(world, "kedge.damaged"));
-    api_world_free(world);
-    (void)state;
-}
-
 /* What items it has, nobody knows any more; how many, the version tells. */
 static void test_a_collection_that_cannot_be_read_is_named_as_a_whole(void **state)
 {
@@ -287,7 +261,6 @@ int main(void)
         cmocka_unit_test(test_a_delta_leaves_a_lost_item_out_until_it_is_written_again),
         cmocka_unit_test(test_a_small_value_that_is_not_what_its_hash_says_is_left_out),
         cmocka_unit_test(test_a_collection_that_cannot_be_read_is_named_as_a_whole),
-        cmocka_unit_test(test_a_put_of_the_same_value_brings_a_damaged_item_back),
         cmocka_unit_test(test_pages_of_any_size_tell_each_lost_item_once),
         cmocka_unit_test(test_a_list_of_items_has_no_value_of_a_lost_one),
     };

@@ -259,27 +259,13 @@ static kedge_status commit_seed(kedge_state *state, const kedge_version_record *
 
 /* ---- the commit ---- */
 
-/* A damaged blob cannot be replaced when it cannot be read at all, or when this process may not
- * remove it. Then the body stays lost, as it was: that must not block the client. */
-static kedge_status put_lost_body(const kedge_project *project, const kedge_key *key,
-                                  kedge_bytes value, kedge_error *error)
-{
-    kedge_error failure = {0};
-    kedge_status status = kedge_blob_put_checked(project, key, value, false, &failure);
-    bool stays = status == KEDGE_FORBIDDEN || status == KEDGE_CORRUPT || status == KEDGE_IO;
-    if (status == KEDGE_OK || stays) return KEDGE_OK;
-    return kedge_fail(error, status, failure.code, "%s", failure.message);
-}
-
 static kedge_status put_bodies(const kedge_project *project, const kedge_slice_body *bodies,
                                size_t count, kedge_error *error)
 {
     kedge_status status = KEDGE_OK;
     for (size_t i = 0; i < count && status == KEDGE_OK; i++) {
-        const kedge_slice_body *body = &bodies[i];
-        kedge_key key = kedge_key_body(&project->ref, body->collection, body->hash);
-        status = body->lost ? put_lost_body(project, &key, body->value, error)
-                            : kedge_blob_put_plain(project, &key, body->value, error);
+        kedge_key key = kedge_key_body(&project->ref, bodies[i].collection, bodies[i].hash);
+        status = kedge_blob_put_plain(project, &key, bodies[i].value, error);
     }
     return status;
 }

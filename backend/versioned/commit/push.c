@@ -28,7 +28,6 @@ typedef struct pushing {
     kedge_plan plan;
     size_t mutations_max; /* of a slice */
     bool refuse;          /* the next mutation is too large by itself */
-    bool heals;           /* as of a slice */
     size_t decided;       /* of the plan's mutations, when the push makes room before it is done */
     int64_t committed;    /* a version that covers those that this push made; 0: none made */
 } pushing;
@@ -102,8 +101,7 @@ static kedge_status commit_slice(pushing *work, size_t *position, kedge_error *e
                          .plan = &work->plan,
                          .head = work->head,
                          .mutations_max = work->mutations_max,
-                         .refuse = work->refuse,
-                         .heals = &work->heals};
+                         .refuse = work->refuse};
     kedge_state *state = NULL;
     kedge_status status = kedge_slice_run(&slice, *position, error);
     if (status != KEDGE_OK) goto out;

@@ -24,7 +24,6 @@ typedef struct kedge_slice_body {
     kedge_bytes collection;
     uint8_t hash[KEDGE_SHA256_SIZE];
     kedge_bytes value; /* borrowed from the overlay */
-    bool lost;         /* the item has it at the head already, where it is lost */
 } kedge_slice_body;
 
 typedef struct kedge_slice {
@@ -34,9 +33,6 @@ typedef struct kedge_slice {
     kedge_state *head;
     size_t mutations_max; /* of this slice: less than usual after it did not fit */
     bool refuse;          /* its mutations are too large: they are rejected without being run */
-    /* A try of this push has found a lost body, and may have put it. NULL: bodies are not looked
-     * at. */
-    bool *heals;
     kedge_overlay *overlay;
     kedge_tx *tx;
     kedge_version_object *object; /* the version that is being built */

@@ -163,28 +163,6 @@ static bool is_after_all(const kedge_version *version, const kedge_overlay_entry
     return order < 0 || (order == 0 && kedge_bytes_compare(last->entry.id, written->id) < 0);
 }
 
-/* A put of the value that the item has changes nothing, unless the item's body is lost: then it
- * gives the item its body again, and the delta brings the item to clients that have pulled around
- * it. A try that fails behind the put of the body makes the next try find the body: so from then on
- * each such put of this push counts. */
-static kedge_status is_lost(const kedge_slice *slice, kedge_bytes collection,
-                            const kedge_entry *entry, bool *lost, kedge_error *error)
-{
-    kedge_error failure = {0};
-    *lost = false;
-    if (slice->heals == NULL || entry->body.data != NULL) return KEDGE_OK;
-    *lost = *slice->heals;
-    if (*lost) return KEDGE_OK;
-    kedge_buffer body = kedge_buffer_make(slice->project->allocator);
-    kedge_status status = kedge_state_body(slice->head, collection, entry, &body, &failure);
-    kedge_buffer_free(&body);
-    *lost = status == KEDGE_CORRUPT;
-    if (*lost) *slice->heals = true;
-    /* What cannot be read at all is left as it is: the put must not block its client. */
-    if (status == KEDGE_OK || status == KEDGE_CORRUPT || status == KEDGE_IO) return KEDGE_OK;
-    return kedge_fail(error, status, failure.code, "%s", failure.message);
-}
-
 static kedge_status add_change(kedge_slice *slice, const kedge_overlay_entry *written,
                                kedge_error *error)
 {
@@ -194,12 +172,10 @@ static kedge_status add_change(kedge_slice *slice, const kedge_overlay_entry *wr
     kedge_status status = kedge_state_collection(slice->head, written->collection, &map, error);
     if (status != KEDGE_OK) return status;
     const kedge_item *old = map == NULL ? NULL : kedge_map_find(map, written->id);
-    bool lost = false;
     if (written->deleted && old == NULL) return KEDGE_OK;
     if (!written->deleted) kedge_sha256(written->value, hash);
     if (!written->deleted && old != NULL && memcmp(hash, old->entry.hash, sizeof hash) == 0) {
-        status = is_lost(slice, written->collection, &old->entry, &lost, error);
-        if (status != KEDGE_OK || !lost) return status;
+        return KEDGE_OK;
     }
     kedge_version *version = &slice->object->version;
     kedge_version_collection *collection = NULL;
@@ -213,10 +189,7 @@ static kedge_status add_change(kedge_slice *slice, const kedge_overlay_entry *wr
         return kedge_fail_no_memory(error);
     }
     if (written->deleted) return KEDGE_OK;
-    size_t bodies = slice->body_count;
-    status = fill_entry(slice, collection->name, written->value, hash, &change->entry, error);
-    if (slice->body_count > bodies) slice->bodies[bodies].lost = lost;
-    return status;
+    return fill_entry(slice, collection->name, written->value, hash, &change->entry, error);
 }
 
 /* The project record has the key ("", ""), the first one of the overlay. */
