@@ -160,9 +160,9 @@ bool kedge_api_may_create(kedge_api_call *call)
     return status == KEDGE_OK;
 }
 
-kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_identity *identity,
-                                           kedge_bytes organization, kedge_bytes project,
-                                           int64_t *version, kedge_error *error)
+static kedge_status read_version(kedge_backend *backend, const kedge_identity *identity,
+                                 kedge_bytes organization, kedge_bytes project, bool creates,
+                                 int64_t *version, kedge_error *error)
 {
     kedge_project_ref ref = {organization, project};
     kedge_project opened = kedge_project_of(backend, &ref);
@@ -173,11 +173,27 @@ kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_i
     if (status != KEDGE_OK) return status;
     status = kedge_api_find_kind(&opened, error);
     kedge_usage_begin();
-    if (status == KEDGE_OK || status == KEDGE_NOT_FOUND)
+    if (creates && (status == KEDGE_OK || status == KEDGE_NOT_FOUND))
         status = kedge_api_head(&opened, &head, error);
+    else if (status == KEDGE_OK)
+        status = kedge_version_load_detail(&opened, 0, KEDGE_VERSION_STATE, &head, error);
     kedge_usage_end(&opened);
     if (status != KEDGE_OK) return status;
     *version = head->number;
     kedge_version_release(head);
     return KEDGE_OK;
+}
+
+kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_identity *identity,
+                                           kedge_bytes organization, kedge_bytes project,
+                                           int64_t *version, kedge_error *error)
+{
+    return read_version(backend, identity, organization, project, true, version, error);
+}
+
+kedge_status kedge_backend_newest_version(kedge_backend *backend, const kedge_identity *identity,
+                                          kedge_bytes organization, kedge_bytes project,
+                                          int64_t *version, kedge_error *error)
+{
+    return read_version(backend, identity, organization, project, false, version, error);
 }

@@ -117,6 +117,12 @@ kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_i
                                            kedge_bytes organization, kedge_bytes project,
                                            int64_t *version, kedge_error *error);
 
+/* The same for whoever looks without being asked: the first use makes no project, where it makes one
+ * otherwise. */
+kedge_status kedge_backend_newest_version(kedge_backend *backend, const kedge_identity *identity,
+                                          kedge_bytes organization, kedge_bytes project,
+                                          int64_t *version, kedge_error *error);
+
 /* The same for the stream of a log: the number of its last entry. */
 kedge_status kedge_backend_current_number(kedge_backend *backend, const kedge_identity *identity,
                                           kedge_bytes organization, kedge_bytes project,

@@ -41,22 +41,22 @@ static kedge_status read_newest(kedge_foreign_commits *self, kedge_backend *back
         scope->log.size > 0
             ? kedge_backend_current_number(backend, &all, scope->organization, scope->project,
                                            scope->log, version, NULL)
-            : kedge_backend_current_version(backend, &all, scope->organization, scope->project,
-                                            version, NULL);
+            : kedge_backend_newest_version(backend, &all, scope->organization, scope->project,
+                                           version, NULL);
     kedge_deadline_set(NULL);
     return status;
 }
 
-/* After a failure of the stores the next look goes on behind it. */
+/* A failure of the stores ends the look; the next one goes on after it. */
 static void look(kedge_foreign_commits *self, kedge_backend *backend)
 {
     kedge_event_scope scope;
-    kedge_status status = KEDGE_OK;
-    while (!is_stopping(self) && status != KEDGE_UNAVAILABLE && status != KEDGE_TIMEOUT &&
-           status != KEDGE_NETWORK && kedge_events_next(self->events, self->at, &scope)) {
+    bool goes_on = true;
+    while (goes_on && !is_stopping(self) && kedge_events_next(self->events, self->at, &scope)) {
         int64_t version = 0;
-        status = read_newest(self, backend, &scope, &version);
+        kedge_status status = read_newest(self, backend, &scope, &version);
         if (status == KEDGE_OK) kedge_events_committed(self->events, &scope, version);
+        goes_on = status == KEDGE_OK || status == KEDGE_NOT_FOUND || status == KEDGE_CORRUPT;
     }
 }
 
@@ -118,6 +118,11 @@ void kedge_foreign_commits_stop(kedge_foreign_commits *commits)
     atomic_store(&commits->stopping, true);
     pthread_cond_signal(&commits->stop);
     pthread_mutex_unlock(&commits->mutex);
+}
+
+void kedge_foreign_commits_free(kedge_foreign_commits *commits)
+{
+    if (!commits) return;
     pthread_join(commits->thread, NULL);
     free_commits(commits);
 }

@@ -18,6 +18,8 @@ typedef struct kedge_foreign_commits kedge_foreign_commits;
 kedge_status kedge_foreign_commits_start(const kedge_environment *environment, kedge_events *events,
                                          _Atomic(kedge_backend *) *backend,
                                          kedge_foreign_commits **commits, kedge_error *error);
-void kedge_foreign_commits_stop(kedge_foreign_commits *commits); /* and free; NULL is allowed */
+/* Both allow NULL. A read that is under way may go on for its time; the second waits for it. */
+void kedge_foreign_commits_stop(kedge_foreign_commits *commits);
+void kedge_foreign_commits_free(kedge_foreign_commits *commits); /* after the stop */
 
 #endif

@@ -23,9 +23,10 @@
     "+CHACHA20-POLY1305"
 /* A peer that is gone without a word acknowledges nothing. Left alone, the system tries for some
  * fifteen minutes to send it the pings of its stream, which counts until then. */
-#define UNACKNOWLEDGED_PINGS 3
-#define STOP_WAIT_MS         4000
-#define STOP_STEP_MS         10
+#define UNACKNOWLEDGED_PINGS  3
+#define UNACKNOWLEDGED_MIN_MS 15000
+#define STOP_WAIT_MS          4000
+#define STOP_STEP_MS          10
 
 struct kedge_server {
     kedge_exchange_context context;
@@ -258,6 +259,8 @@ kedge_status kedge_server_start(const kedge_server_options *options, kedge_serve
     context->cost_header = options->cost_header;
     context->request_timeout_ms = (int64_t)options->request_timeout_s * 1000;
     context->unacknowledged_ms = options->ping_s * 1000 * UNACKNOWLEDGED_PINGS;
+    if (context->unacknowledged_ms < UNACKNOWLEDGED_MIN_MS)
+        context->unacknowledged_ms = UNACKNOWLEDGED_MIN_MS;
     context->tickets = kedge_tickets_new(environment);
     context->budgets = kedge_budgets_new(environment, options->budgets);
     context->events =
@@ -376,6 +379,7 @@ void kedge_server_stop(kedge_server *server)
     if (context->events) kedge_events_close(context->events);
     kedge_door_stop(context->door);
     kedge_workers_stop(context->workers);
+    kedge_foreign_commits_free(server->foreign_commits);
     if (server->daemon) {
         wait_for_exchanges(server);
         MHD_stop_daemon(server->daemon);

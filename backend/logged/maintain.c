@@ -67,7 +67,7 @@ static kedge_status make_anew(kedge_state *state, kedge_error *error)
     kedge_status status = is_asked_for(&state->project, &asked, error);
     asked = asked && backend->options.stream_is_followed;
     if (status == KEDGE_OK && !asked) status = make(&state->project, error);
-    kedge_remakes_ended(&backend->remakes, &state->project.ref);
+    if (status != KEDGE_OK || asked) kedge_remakes_ended(&backend->remakes, &state->project.ref);
     return status;
 }
 

@@ -339,8 +339,16 @@ static void test_in_open_mode_a_project_is_made_by_its_first_use(void **state)
     api_ask(world, &root, "POST", "/v1/orgs/o/projects/pulled/pull",
             kedge_bytes_of(routes[4].body));
     assert_int_equal(world->response.status, 200);
+    assert_int_equal(kedge_backend_newest_version(world->backend, &root, KEDGE_BYTES("o"),
+                                                  KEDGE_BYTES("looked-at"), &version, &error),
+                     KEDGE_NOT_FOUND);
     assert_int_equal(kedge_backend_current_version(world->backend, &root, KEDGE_BYTES("o"),
                                                    KEDGE_BYTES("watched"), &version, &error),
+                     KEDGE_OK);
+    assert_int_equal(version, 0);
+    version = -1;
+    assert_int_equal(kedge_backend_newest_version(world->backend, &root, KEDGE_BYTES("o"),
+                                                  KEDGE_BYTES("watched"), &version, &error),
                      KEDGE_OK);
     assert_int_equal(version, 0);
     ask(world, &root, "GET", "/v1/orgs/o/projects");
