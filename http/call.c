@@ -173,8 +173,8 @@ static void set_safety(kedge_http_call *call, const kedge_http_request *request)
     /* A cancelled request does not wait for a hung name look-up. */
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
-    /* One that is dead is left with the request that noticed it. A connection of HTTP/2 stays, and
-     * the next request would wait on it, too. */
+    /* A dead connection of HTTP/1.1 is closed with the request that timed out on it. One of HTTP/2
+     * stays, and the next request would wait on it, too. */
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     call->deadline_ms = request->deadline_ms;
     call->connect_ms = KEDGE_HTTP_CONNECT_TIMEOUT_MS;

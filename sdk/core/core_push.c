@@ -117,6 +117,12 @@ static void wait_for_pull(kedge_core *core)
     kedge_channel_wake(core, &core->pull);
 }
 
+/* It may be too much for a slow network, which is not faster the next time. */
+void kedge_core_push_was_late(kedge_core *core)
+{
+    if (core->push_size_max_bytes > KEDGE_CORE_PUSH_BYTES_SLOW) halve(core);
+}
+
 void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
                            kedge_core_actions *actions)
 {
@@ -154,10 +160,7 @@ void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
         kedge_core_request_failed(core, &core->push, result, actions);
         break;
     default:
-        /* It may be too much for a slow network, which is not faster the next time. */
-        if (result->error.status == KEDGE_TIMEOUT &&
-            core->push_size_max_bytes > KEDGE_CORE_PUSH_BYTES_SLOW)
-            halve(core);
+        if (result->error.status == KEDGE_TIMEOUT) kedge_core_push_was_late(core);
         kedge_core_request_failed(core, &core->push, result, actions);
         break;
     }

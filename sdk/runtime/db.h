@@ -64,6 +64,7 @@ typedef struct kedge_sync_waits {
 /* How the project is created (worker_project.c). */
 typedef struct kedge_project_creation {
     bool settled;          /* it is there, or the server refused to create it */
+    bool doubtful;         /* refused, but not in Kedge's own words */
     bool token_renewed;    /* for this try */
     kedge_http_call *call; /* running */
     uint32_t failures;     /* in a row */

@@ -59,6 +59,8 @@ static void answered(void *context, const kedge_http_response *response)
                           response->body, &creation->error);
     }
     creation->settled = !is_transient(response->status);
+    creation->doubtful =
+        creation->settled && strcmp(creation->error.code, "unexpected-status") == 0;
     plan_retry(db, response->retry_after_ms);
 }
 
@@ -88,6 +90,10 @@ bool kedge_worker_has_project(kedge_db *db, bool retry)
         creation->failures = 0;
     }
     if (!creation->settled && creation->call == NULL) creation->settled = was_pulled(db);
+    /* Who refused was a proxy, which lets requests through by now. */
+    if (creation->doubtful && creation->at_ms <= kedge_db_now_ms(db) &&
+        strcmp(db->worker.core_error.code, "project-not-found") == 0)
+        creation->settled = creation->doubtful = false;
     if (creation->settled) return true;
     if (creation->call == NULL && creation->at_ms <= kedge_db_now_ms(db)) send_request(db);
     return false;

@@ -254,6 +254,23 @@ static void test_a_push_that_was_not_taken_in_time_is_halved(void **state)
     trace_skip(t);
 }
 
+static void test_a_push_that_the_core_gives_up_is_halved(void **state)
+{
+    trace *t = *state;
+    trace_start(t, 3, 1, 1000);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 3, 0);
+    trace_skip(t);
+    trace_timer(t);
+    while (!trace_sends(t, KEDGE_REQUEST_PUSH))
+        trace_timer(t);
+    const kedge_core_action *push = t->actions.list;
+    while (push->kind != KEDGE_ACTION_PUSH)
+        push++;
+    assert_int_equal(push->push.size_max_bytes, KEDGE_CORE_PUSH_BYTES_MAX / 2);
+    trace_skip(t);
+}
+
 static void test_a_mutation_that_is_too_large_for_a_push_is_uploaded(void **state)
 {
     trace *t = *state;
@@ -550,6 +567,8 @@ int main(void)
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_push_that_was_not_taken_in_time_is_halved,
                                         trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_push_that_the_core_gives_up_is_halved, trace_setup,
+                                        trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_mutation_that_is_too_large_for_a_push_is_uploaded,
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_an_upload_is_given_the_time_of_its_three_requests,

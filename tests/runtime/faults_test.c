@@ -391,13 +391,14 @@ static void test_a_sync_outlasts_another_try_to_create_the_project(void **state)
     mini_backend_free(backend);
 }
 
-static atomic_bool portal_open;
+static atomic_int portal_status; /* 0: it is open */
 
 /* A captive portal stands in front of a server without the project, until it opens. */
 static bool is_behind_a_portal(void *context, const scripted_request *request)
 {
-    if (!atomic_load(&portal_open)) {
-        scripted_respond(request, 200, "Content-Type: text/html\r\n", "<html>Log in</html>");
+    int status = atomic_load(&portal_status);
+    if (status != 0) {
+        scripted_respond(request, status, "Content-Type: text/html\r\n", "<html>Log in</html>");
     } else if (strcmp(request->method, "PUT") == 0) {
         atomic_store(&project_there, true);
         scripted_respond(request, 201, "Content-Type: application/json\r\n", "{}");
@@ -407,12 +408,11 @@ static bool is_behind_a_portal(void *context, const scripted_request *request)
     return true;
 }
 
-static void test_a_captive_portal_has_not_created_the_project(void **state)
+static void come_through_a_portal(int status)
 {
     kedge_error error = {0};
-    (void)state;
     atomic_store(&project_there, false);
-    atomic_store(&portal_open, false);
+    atomic_store(&portal_status, status);
     mini_backend *backend = mini_backend_new();
     scripted_server *server = scripted_server_start(is_behind_a_portal, backend);
     kedge_options options = client_options(folder, scripted_server_url(server));
@@ -421,11 +421,23 @@ static void test_a_captive_portal_has_not_created_the_project(void **state)
     int64_t sequence = client_put(db, "a", "1");
     assert_true(scripted_server_wait(server, 1));
     assert_true(client_wait_connection(db, KEDGE_CONNECTING));
-    atomic_store(&portal_open, true);
+    atomic_store(&portal_status, 0);
     if (kedge_wait(db, sequence, 60000, NULL, &error) != KEDGE_OK) fail_msg("%s", error.message);
     kedge_close(db);
     scripted_server_stop(server);
     mini_backend_free(backend);
+}
+
+static void test_a_captive_portal_has_not_created_the_project(void **state)
+{
+    (void)state;
+    come_through_a_portal(200);
+}
+
+static void test_a_captive_portal_has_not_refused_to_create_the_project(void **state)
+{
+    (void)state;
+    come_through_a_portal(403);
 }
 
 static bool overloaded(void *context, const scripted_request *request)
@@ -558,6 +570,7 @@ int main(void)
         FOLDER_TEST(test_a_project_that_appears_later_is_synced_without_a_call),
         FOLDER_TEST(test_a_sync_outlasts_another_try_to_create_the_project),
         FOLDER_TEST(test_a_captive_portal_has_not_created_the_project),
+        FOLDER_TEST(test_a_captive_portal_has_not_refused_to_create_the_project),
         FOLDER_TEST(test_a_project_is_not_created_before_the_server_wants_to_be_asked),
         FOLDER_TEST(test_without_another_token_a_project_waits_quietly_to_be_created),
         FOLDER_TEST(test_a_refusal_in_kedges_own_words_stops_the_sync),
