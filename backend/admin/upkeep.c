@@ -17,9 +17,7 @@
 #define DAYS_MAX 100000
 #define HOUR_MS  INT64_C(3600000)
 
-/* By how much this clock may be wrong on AWS when something is removed. */
-#define CLOCK_AHEAD_MS_MAX HOUR_MS                      /* retention by days */
-#define CLOCK_WRONG_MS_MAX (KEDGE_GARBAGE_CLAIM_MS / 2) /* garbage collection */
+#define CLOCK_AHEAD_MS_MAX HOUR_MS /* of retention by days */
 
 static kedge_status print_line(void *context, kedge_bytes line, kedge_error *error)
 {
@@ -101,30 +99,15 @@ kedge_status kedge_admin_read_number(const char *what, const char *text, int64_t
 
 /* ---- clocks ---- */
 
-static kedge_status fail_clock(int64_t ahead_ms, const char *what, kedge_error *error)
-{
-    return kedge_fail(
-        error, KEDGE_UNAVAILABLE, "aws-clock-skewed",
-        "this machine's clock is %lld seconds %s that of AWS, and %s: set it; nothing "
-        "was removed",
-        llabs((long long)ahead_ms) / 1000, ahead_ms < 0 ? "behind" : "ahead of", what);
-}
-
 /* To a clock that is ahead, versions seem older than they are, so that too many would go. */
 static kedge_status check_clock_of_days(const kedge_admin *admin, kedge_error *error)
 {
     int64_t ahead_ms = -kedge_stores_skew_ms(admin->stores);
     if (ahead_ms < CLOCK_AHEAD_MS_MAX) return KEDGE_OK;
-    return fail_clock(ahead_ms, "--keep-days would remove versions that are younger", error);
-}
-
-/* A writer compares its own time with that of a claim (versions/blob.h), and another collection its
- * own with that of a mark. */
-static kedge_status check_clock_of_marks(const kedge_admin *admin, kedge_error *error)
-{
-    int64_t ahead_ms = -kedge_stores_skew_ms(admin->stores);
-    if (llabs((long long)ahead_ms) < CLOCK_WRONG_MS_MAX) return KEDGE_OK;
-    return fail_clock(ahead_ms, "gc could remove what a push needs", error);
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-clock-skewed",
+                      "this machine's clock is %lld seconds ahead of that of AWS, and --keep-days "
+                      "would remove versions that are younger: set it; nothing was removed",
+                      (long long)(ahead_ms / 1000));
 }
 
 /* ---- retention ---- */
@@ -192,7 +175,6 @@ int kedge_admin_gc(const kedge_admin *admin)
     kedge_status status = kedge_admin_read_number("--grace-hours", admin->line->grace_hours, 1,
                                                   24 * DAYS_MAX, &hours, &error);
     options.grace_ms = hours * HOUR_MS;
-    if (status == KEDGE_OK && options.remove) status = check_clock_of_marks(admin, &error);
     if (status == KEDGE_OK) status = keep_dead_letters(admin, &kept, &options, &error);
     if (status == KEDGE_OK) {
         status = kedge_gc_run(&project, &options, &printed, &result, &error);

@@ -54,7 +54,8 @@ typedef struct kedge_options {
     /* A file of certificates (PEM): the server's must be signed by one of them, and no other
      * authority is trusted. NULL: the file that the environment variable SSL_CERT_FILE names, or
      * the system's authorities. It must be readable at kedge_open, and is read again by each new
-     * connection. */
+     * connection. A relative path starts at the folder that the process is in when it calls
+     * kedge_open. */
     const char *KEDGE_NULLABLE ca_file;
     /* The tenant, and the project that is synced. Both are required and cannot change after the
      * folder's first open. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Push, pull, the event stream, and what the app asks itself. */
-#define CONNECTIONS_MAX 4
+#define CONNECTIONS_MAX 8 /* the stream, a push, a pull, and some of the history */
 
 static kedge_status missing(const char *option, kedge_error *error)
 {
@@ -135,7 +135,10 @@ static kedge_status make_parts(kedge_db *db, const kedge_options *options, kedge
         status = kedge_http_use_descriptor(db->http, error);
     }
     if (status == KEDGE_OK && options->ca_file != NULL) {
-        status = kedge_http_trust(db->http, options->ca_file, error);
+        bool copied = true;
+        char *file = whole_path(allocator, options->ca_file, &copied);
+        status = copied ? kedge_http_trust(db->http, file, error) : kedge_fail_no_memory(error);
+        kedge_release(allocator, file);
     }
     if (status == KEDGE_OK && db->url != NULL) {
         status = kedge_net_new(&db->environment, db->http, db->url, db->organization, db->project,

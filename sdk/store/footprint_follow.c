@@ -61,18 +61,21 @@ kedge_status kedge_footprints_follow(kedge_store *store, const kedge_cache_meta 
 {
     kedge_cache_meta *of = &store->footprints_of;
     int64_t missed = cache->reflected_sequence - of->reflected_sequence;
-    bool writes = kedge_store_db_in_transaction(&store->cache);
+    bool in_cache = kedge_store_db_in_transaction(&store->cache);
+    bool in_outbox = kedge_store_db_in_transaction(&store->outbox);
     if (!store->footprints_known || kedge_store_has_footprints(store, cache)) return KEDGE_OK;
     kedge_status status = KEDGE_DONE;
     if (kedge_rerun_same_canonical(of, cache) && cache->revision - of->revision == missed)
         status = run_missed(store, cache, missed, error);
-    if (status == KEDGE_OK) {
+    /* For want of memory SQLite may have ended a transaction. */
+    bool ended = (in_cache && !kedge_store_db_in_transaction(&store->cache)) ||
+                 (in_outbox && !kedge_store_db_in_transaction(&store->outbox));
+    if (status == KEDGE_OK && !ended) {
         *of = *cache;
         store->footprints_log += missed;
         return KEDGE_OK;
     }
     kedge_store_drop_footprints(store);
-    /* For want of memory SQLite may have ended the transaction. */
-    if (writes && !kedge_store_db_in_transaction(&store->cache)) return kedge_fail_no_memory(error);
+    if (ended) return kedge_fail_no_memory(error);
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }

@@ -132,11 +132,11 @@ static void check_wrong(const char *text, const char *named)
 static void test_a_wrong_policy_names_the_member_and_what_is_allowed(void **state)
 {
     (void)state;
-    check_wrong("", "no JSON");
-    check_wrong("{", "no JSON");
-    check_wrong("[]", "no JSON object");
-    check_wrong("{\"roles\":{},\"roles\":{},\"default\":[]}", "no JSON");
-    check_wrong("{\"roles\":{},\"default\":[\"a\\u0000\"]}", "no JSON");
+    check_wrong("", "not JSON");
+    check_wrong("{", "not JSON");
+    check_wrong("[]", "not a JSON object");
+    check_wrong("{\"roles\":{},\"roles\":{},\"default\":[]}", "not JSON");
+    check_wrong("{\"roles\":{},\"default\":[\"a\\u0000\"]}", "not JSON");
     check_wrong("{\"default\":[]}", "\"roles\" of the policy is wrong: it is missing");
     check_wrong("{\"roles\":{}}", "\"default\" of the policy is wrong: it is missing");
     check_wrong("{\"roles\":[],\"default\":[]}", "\"roles\"");

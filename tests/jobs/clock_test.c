@@ -50,24 +50,10 @@ static void test_retention_by_days_needs_a_clock_that_is_not_ahead(void **state)
     assert_int_equal(run(*state, kedge_admin_retention, -600 * MINUTE_MS, &versions), 0);
 }
 
-/* Writers and collectors compare their times, in both directions. */
-static void test_garbage_collection_needs_a_clock_that_is_right(void **state)
-{
-    const kedge_admin_line looks = {.grace_hours = "1"};
-    const kedge_admin_line removes = {.grace_hours = "1", .remove = true};
-    assert_int_equal(run(*state, kedge_admin_gc, -4 * MINUTE_MS, &removes), 0);
-    assert_int_equal(run(*state, kedge_admin_gc, 4 * MINUTE_MS, &removes), 0);
-    assert_int_equal(run(*state, kedge_admin_gc, -5 * MINUTE_MS, &removes),
-                     KEDGE_ADMIN_NO_RESPONSE);
-    assert_int_equal(run(*state, kedge_admin_gc, 5 * MINUTE_MS, &removes), KEDGE_ADMIN_NO_RESPONSE);
-    assert_int_equal(run(*state, kedge_admin_gc, 5 * MINUTE_MS, &looks), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         OVER_MEMORY(test_retention_by_days_needs_a_clock_that_is_not_ahead),
-        OVER_MEMORY(test_garbage_collection_needs_a_clock_that_is_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

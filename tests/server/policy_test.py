@@ -124,7 +124,7 @@ class Policies(PolicyCase):
 
     def test_a_server_does_not_start_with_a_policy_that_is_wrong(self):
         self.server.stop()
-        for text, named in (("{", "no JSON"), ("[]", "no JSON object"), ('{"roles":{}}', "default"),
+        for text, named in (("{", "not JSON"), ("[]", "not a JSON object"), ('{"roles":{}}', "default"),
                             ('{"roles":{"editor":["kedge.putt"]},"default":[]}', "roles.editor")):
             self.policy.write_text(text)
             with self.assertRaisesRegex(RuntimeError, "policy.json.*" + named + ".*policy-invalid", msg=text):
