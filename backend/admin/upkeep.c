@@ -11,7 +11,6 @@
 #include "common/json.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define DAY_MS   INT64_C(86400000)
 #define DAYS_MAX 100000
@@ -96,8 +95,6 @@ kedge_status kedge_admin_read_number(const char *what, const char *text, int64_t
                       "%s must be a number from %lld to %lld", what, (long long)least,
                       (long long)most);
 }
-
-/* ---- clocks ---- */
 
 /* To a clock that is ahead, versions seem older than they are, so that too many would go. */
 static kedge_status check_clock_of_days(const kedge_admin *admin, kedge_error *error)

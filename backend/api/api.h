@@ -117,8 +117,7 @@ kedge_status kedge_backend_current_version(kedge_backend *backend, const kedge_i
                                            kedge_bytes organization, kedge_bytes project,
                                            int64_t *version, kedge_error *error);
 
-/* The same for whoever looks without being asked: the first use makes no project, where it makes one
- * otherwise. */
+/* The same for a look that nobody asked for: it makes no project, where the first use makes one. */
 kedge_status kedge_backend_newest_version(kedge_backend *backend, const kedge_identity *identity,
                                           kedge_bytes organization, kedge_bytes project,
                                           int64_t *version, kedge_error *error);
