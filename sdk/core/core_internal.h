@@ -117,8 +117,8 @@ void kedge_core_rotation_error(const kedge_core *core, kedge_error *error);
 /* core_push.c */
 void kedge_core_push_ended(kedge_core *core, const kedge_core_event *event,
                            kedge_core_actions *actions);
+void kedge_core_push_was_late(kedge_core *core);
 /* core_pull.c */
-void kedge_core_push_was_late(kedge_core *core); /* core_push.c */
 void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
                                 kedge_core_actions *actions);
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event);

@@ -43,8 +43,6 @@ void kedge_change_log_end_turn(kedge_store *store)
     store->log_followed = false;
 }
 
-static const char NEWEST[] = "SELECT max(number) FROM change";
-
 kedge_status kedge_change_log_begin(kedge_store *store, kedge_error *error)
 {
     if (is_off(store)) return KEDGE_OK;
@@ -52,7 +50,8 @@ kedge_status kedge_change_log_begin(kedge_store *store, kedge_error *error)
     if (store->log_writer == 0)
         store->environment->random(store->environment->context, (char *)&store->log_writer,
                                    sizeof store->log_writer);
-    return kedge_store_db_number(&store->cache, NEWEST, &store->log_told, error);
+    return kedge_store_db_number(&store->cache, "SELECT max(number) FROM change", &store->log_told,
+                                 error);
 }
 
 /* Returns false when the row does not hold a list of changes. */

@@ -88,7 +88,7 @@ void kedge_store_locks_close(kedge_store *store)
 
 /* A mutex goes to any thread that asks when it is free. So a thread that takes turn after turn
  * could keep out one that waits, which must be woken first. A thread that waits holds `queue`,
- * after which a thread that gives way waits, too. Another one that finds the mutex free may still
+ * for which a thread that gives way waits, too. Another one that finds the mutex free may still
  * come first. */
 static void wait_for_mutex(kedge_store *store)
 {
