@@ -294,8 +294,7 @@ void kedge_api_pin_free(kedge_api_pin *pin);
 /* Opens the state of the version, from memory or from the store. KEDGE_UNAVAILABLE "version-gone":
  * the version was removed. */
 kedge_status kedge_api_pin_open(const kedge_api_pin *pin, kedge_state **state, kedge_error *error);
-/* Checks that the version is still kept. Call it before you report
- * missing data as lost. */
+/* Checks that the version is still kept. Call it before missing data is reported as lost. */
 kedge_status kedge_api_pin_check(const kedge_api_pin *pin, kedge_error *error);
 
 /* ---- the patch of a pull (patch.c) ---- */
