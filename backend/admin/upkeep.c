@@ -6,7 +6,6 @@
 #include "backend/jobs/verify.h"
 #include "backend/queued/dead_letters.h"
 #include "backend/versioned/commit/processor.h"
-#include "backend/versioned/versions/blob.h"
 #include "common/error.h"
 #include "common/json.h"
 
