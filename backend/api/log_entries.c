@@ -287,7 +287,8 @@ void kedge_api_log_metadata(kedge_api_call *call)
     if (!kedge_api_body_is_read(call, kedge_wire_log_metadata_read(&body, &wire, &call->error)))
         return;
     kedge_json_to_integer(call->argument[1], &number);
-    kedge_log_metadata metadata = {wire.snapshot, wire.history, wire.pending};
+    kedge_log_metadata metadata = {
+        .snapshot = wire.snapshot, .history = wire.history, .pending = wire.pending};
     kedge_status status = kedge_log_set_metadata(&log, number, &metadata, &call->error);
     if (status == KEDGE_OK)
         kedge_buffer_append_text(&call->response->body, "{}");

@@ -209,6 +209,7 @@ typedef struct kedge_log_metadata {
     kedge_bytes snapshot;
     kedge_bytes history;
     kedge_bytes pending;
+    bool again; /* the snapshot is set, and the revision moves on, also when it is as before */
 } kedge_log_metadata;
 
 /* Sets the metadata of an entry. With a snapshot the segment's Last Snapshot moves to it, unless it
@@ -216,6 +217,11 @@ typedef struct kedge_log_metadata {
  * KEDGE_LIMIT_EXCEEDED. */
 kedge_status kedge_log_set_metadata(const kedge_log *log, int64_t number,
                                     const kedge_log_metadata *metadata, kedge_error *error);
+/* The same while the entry has the revision that the caller has read. `*done` false: the metadata
+ * was changed since, to something else, and is left as it is. */
+kedge_status kedge_log_set_metadata_at(const kedge_log *log, int64_t number, int64_t revision,
+                                       const kedge_log_metadata *metadata, bool *done,
+                                       kedge_error *error);
 
 /* ---- old segments (archive.c, truncate.c) ---- */
 

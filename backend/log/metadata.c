@@ -6,6 +6,7 @@
  * again: no entry is archived as it was before. */
 #include "backend/base/pause.h"
 #include "backend/log/segments.h"
+#include "common/assert.h"
 #include "common/error.h"
 #include "common/utf8.h"
 
@@ -57,9 +58,11 @@ static kedge_status write_both(const kedge_log *log, kedge_log_entry *entry,
     return records->vtable->transact(records->self, writes, 2, error);
 }
 
+#define ANY_REVISION (-1)
+
 /* Finds the segment by consistent reads, and writes over what was read. */
-static kedge_status write_entry(const kedge_log *log, int64_t number,
-                                const kedge_log_metadata *metadata, kedge_error *error)
+static kedge_status write_entry(const kedge_log *log, int64_t number, int64_t revision,
+                                const kedge_log_metadata *metadata, bool *done, kedge_error *error)
 {
     kedge_log_segment segment;
     int64_t kept = number;
@@ -83,26 +86,28 @@ static kedge_status write_entry(const kedge_log *log, int64_t number,
     change(&entry.snapshot, metadata->snapshot, &changed);
     change(&entry.history, metadata->history, &changed);
     change(&entry.pending, metadata->pending, &changed);
+    if (metadata->again && metadata->snapshot.size > 0) changed = true;
     if (metadata->snapshot.size > 0 && segment.last_snapshot < num) {
         segment.last_snapshot = num;
         changed = true;
     }
-    if (changed) status = write_both(log, &entry, &segment, &page.arena, error);
+    *done = !changed || revision == ANY_REVISION || revision == entry.revision;
+    if (changed && *done) status = write_both(log, &entry, &segment, &page.arena, error);
 out:
     kedge_log_page_free(&page);
     return status;
 }
 
 /* Every try reads what is there; one that was written before is then nothing to do. */
-kedge_status kedge_log_set_metadata(const kedge_log *log, int64_t number,
-                                    const kedge_log_metadata *metadata, kedge_error *error)
+static kedge_status set_metadata(const kedge_log *log, int64_t number, int64_t revision,
+                                 const kedge_log_metadata *metadata, bool *done, kedge_error *error)
 {
     kedge_error failure = {0};
     kedge_status status = check(metadata, error);
     if (status != KEDGE_OK) return status;
     for (uint32_t tries = 0; tries < KEDGE_LOG_TRIES_MAX; tries++) {
         if (tries > 0) kedge_backend_pause(log->project->backend, tries);
-        status = write_entry(log, number, metadata, &failure);
+        status = write_entry(log, number, revision, metadata, done, &failure);
         if (status == KEDGE_OK) return KEDGE_OK;
         if (!kedge_log_is_transient(status))
             return kedge_fail(error, status, failure.code, "%s", failure.message);
@@ -110,4 +115,19 @@ kedge_status kedge_log_set_metadata(const kedge_log *log, int64_t number,
     return kedge_fail(error, KEDGE_UNAVAILABLE, "unavailable",
                       "the metadata could not be set in %d tries: %s", KEDGE_LOG_TRIES_MAX,
                       failure.message);
+}
+
+kedge_status kedge_log_set_metadata(const kedge_log *log, int64_t number,
+                                    const kedge_log_metadata *metadata, kedge_error *error)
+{
+    bool done;
+    return set_metadata(log, number, ANY_REVISION, metadata, &done, error);
+}
+
+kedge_status kedge_log_set_metadata_at(const kedge_log *log, int64_t number, int64_t revision,
+                                       const kedge_log_metadata *metadata, bool *done,
+                                       kedge_error *error)
+{
+    KEDGE_ASSERT(revision >= 0);
+    return set_metadata(log, number, revision, metadata, done, error);
 }

@@ -82,6 +82,7 @@ kedge_status kedge_logged_read(kedge_logged_reader *reader, kedge_logged_entry *
         status = kedge_logged_entry_read(&reader->log, read, &object, &out.bytes, error);
     if (status != KEDGE_OK) return status;
     out.version = &object->version;
+    out.revision = read->revision;
     out.is_system = kedge_log_entry_is_system(read);
     reader->at++;
     *entry = out;

@@ -48,7 +48,8 @@ void kedge_logged_reader_close(kedge_logged_reader *reader);
 typedef struct kedge_logged_entry {
     const kedge_version *version; /* release it */
     char snapshot[KEDGE_SHA256_HEX];
-    bool is_system; /* an entry of the log itself, or one that asks for a snapshot */
+    int64_t revision; /* of its metadata */
+    bool is_system;   /* an entry of the log itself, or one that asks for a snapshot */
     size_t bytes;
 } kedge_logged_entry;
 kedge_status kedge_logged_read(kedge_logged_reader *reader, kedge_logged_entry *entry,

@@ -156,9 +156,12 @@ kedge_status kedge_logged_snapshot_discard(const kedge_logged_snapshot *snapshot
     size_t kept = sizeof mark - sizeof KEDGE_LOGGED_DISCARDED;
     (void)snprintf(mark, sizeof mark, KEDGE_LOGGED_DISCARDED "%.*s", (int)kept, snapshot->id);
     const kedge_log_metadata metadata = {.snapshot = kedge_bytes_of(mark)};
-    kedge_status status = kedge_log_set_metadata(&log, snapshot->number, &metadata, error);
+    bool marked = false;
+    kedge_status status = kedge_log_set_metadata_at(&log, snapshot->number, snapshot->revision,
+                                                    &metadata, &marked, error);
     /* In an archived segment no snapshot is the last one: nobody is sent to it. */
     if (status == KEDGE_NOT_FOUND || status == KEDGE_REJECTED) return KEDGE_OK;
-    if (status == KEDGE_OK) kedge_logged_make_anew(&snapshot->state->project, snapshot->at);
+    if (status == KEDGE_OK && marked)
+        kedge_logged_make_anew(&snapshot->state->project, snapshot->at);
     return status;
 }

@@ -505,7 +505,8 @@ kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *n
     if (status == KEDGE_OK) status = is_due(project, last, head->number, &due, error);
     if (due) status = build_piece(project, last, head->number, KEDGE_LOG_NUMBER_MAX, &piece, error);
     if (due && status == KEDGE_OK) {
-        kedge_log_metadata metadata = {.snapshot = kedge_bytes_of(piece.id)};
+        /* Also with the same id: who has found the damage must not discard what is mended. */
+        kedge_log_metadata metadata = {.snapshot = kedge_bytes_of(piece.id), .again = true};
         status = kedge_log_set_metadata(&log, head->number, &metadata, error);
     }
     if (status == KEDGE_OK) {

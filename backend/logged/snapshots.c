@@ -56,10 +56,10 @@ static kedge_status open_state(const kedge_project *project, const char *mark,
     return status;
 }
 
-/* The entry's version and its snapshot's id. */
+/* The entry's version, its snapshot's id, and the revision that has it. */
 static kedge_status load_entry(const kedge_project *project, int64_t number,
                                const kedge_version **at, char id[KEDGE_SHA256_HEX],
-                               kedge_error *error)
+                               int64_t *revision, kedge_error *error)
 {
     kedge_logged_reader reader;
     kedge_logged_entry entry = {.version = NULL};
@@ -70,6 +70,7 @@ static kedge_status load_entry(const kedge_project *project, int64_t number,
     bool there = status == KEDGE_OK && entry.version->number == number && entry.snapshot[0] != '\0';
     bool is_system = entry.is_system;
     memcpy(id, entry.snapshot, KEDGE_SHA256_HEX);
+    *revision = entry.revision;
     if (there && !is_system) {
         *at = entry.version;
         return KEDGE_OK;
@@ -107,7 +108,7 @@ kedge_status kedge_logged_snapshot_open(const kedge_project *project, int64_t nu
     char id[KEDGE_SHA256_HEX];
     kedge_logged_snapshot made = {.number = number};
     KEDGE_ASSERT(project->history != NULL);
-    kedge_status status = load_entry(project, number, &made.at, id, error);
+    kedge_status status = load_entry(project, number, &made.at, id, &made.revision, error);
     if (status != KEDGE_OK) return status;
     status = open_object(project, id, &made, error);
     if (status != KEDGE_OK) {

@@ -22,6 +22,7 @@ typedef struct kedge_logged_snapshot {
     kedge_state *state;
     kedge_state *rejections; /* a hidden collection: what replays rejected up to here */
     char id[KEDGE_SHA256_HEX];
+    int64_t revision; /* of the entry's metadata, where the id was read */
 } kedge_logged_snapshot;
 
 /* The number of the last snapshot; -1: there is none. By a consistent read. */
@@ -35,9 +36,10 @@ void kedge_logged_snapshot_close(kedge_logged_snapshot *snapshot);
 /* Reads all collections. KEDGE_CORRUPT: something of one is gone or damaged. */
 kedge_status kedge_logged_snapshot_check(kedge_logged_snapshot *snapshot, kedge_error *error);
 /* Something of the snapshot is gone or damaged, and a second read has found it, too. In the place
- * of its id the entry gets a mark, which keeps a part of the id. From then on nobody is sent to the
- * snapshot, and the next one is made from the entries: it is not waited for, where it can be asked
- * for or made in the background. */
+ * of its id the entry gets a mark, which keeps a part of the id, unless its snapshot was made again
+ * since it was opened. From then on nobody is sent to the snapshot, and the next one is made from
+ * the entries: it is not waited for, where it can be asked for or made in the background.
+ * `snapshot` is from kedge_logged_snapshot_open. */
 kedge_status kedge_logged_snapshot_discard(const kedge_logged_snapshot *snapshot,
                                            kedge_error *error);
 #define KEDGE_LOGGED_DISCARDED "damaged:"

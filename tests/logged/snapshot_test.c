@@ -289,6 +289,36 @@ static void test_the_snapshot_of_the_last_entry_is_made_again_when_its_object_is
     assert_int_equal(sheet_check(world), 1);
 }
 
+/* Two servers have found the damage. The slower one discards it when the other one has mended it,
+ * with and without a mark in between. The same entries give the same id. */
+static void test_a_snapshot_that_was_made_again_is_not_discarded(void **state)
+{
+    test_world *world = *state;
+    char id[KEDGE_SHA256_HEX], found[KEDGE_SHA256_HEX];
+    sheet_new(world);
+    write_story(world, 1, 5);
+    int64_t number = sheet_snap(world);
+    read_id(world, number, id);
+    for (int marked = 0; marked <= 1; marked++) {
+        kedge_logged_snapshot slower, faster;
+        assert_int_equal(kedge_logged_snapshot_open(sheet(world), number, &slower, NULL), KEDGE_OK);
+        assert_int_equal(kedge_logged_snapshot_open(sheet(world), number, &faster, NULL), KEDGE_OK);
+        world_remove_one_blob(world, "acme/projects/sheet/versions/");
+        if (marked) {
+            assert_int_equal(kedge_logged_snapshot_discard(&faster, NULL), KEDGE_OK);
+            read_id(world, number, found);
+            assert_string_not_equal(id, found);
+        }
+        assert_int_equal(sheet_snap(world), number);
+        assert_int_equal(kedge_logged_snapshot_discard(&slower, NULL), KEDGE_OK);
+        read_id(world, number, found);
+        assert_string_equal(id, found);
+        kedge_logged_snapshot_close(&slower);
+        kedge_logged_snapshot_close(&faster);
+    }
+    assert_int_equal(sheet_check(world), 1);
+}
+
 static void test_pieces_behind_a_snapshot_that_is_gone_go_on_to_the_end(void **state)
 {
     test_world *world = *state;
@@ -413,6 +443,7 @@ int main(void)
         OVER_MEMORY(test_a_snapshot_without_its_object_is_told),
         OVER_MEMORY(test_a_snapshot_that_is_gone_is_made_again_from_the_entries),
         OVER_MEMORY(test_the_snapshot_of_the_last_entry_is_made_again_when_its_object_is_gone),
+        OVER_MEMORY(test_a_snapshot_that_was_made_again_is_not_discarded),
         OVER_MEMORY(test_pieces_behind_a_snapshot_that_is_gone_go_on_to_the_end),
         OVER_MEMORY(test_behind_entries_that_are_gone_nothing_is_appended_twice),
         OVER_MEMORY(test_entries_that_are_gone_are_not_left_out_of_a_snapshot),
