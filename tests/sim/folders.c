@@ -43,10 +43,18 @@ void sim_client_back_up(sim_client *client)
     sim_trace(client->world, "client %u is backed up", client->index);
 }
 
-/* What the app was told since the backup is gone with the folder that promised it. */
+static void mark_copied(sim_ledger *ledger)
+{
+    for (size_t i = 0; i < ledger->count; i++)
+        ledger->entries[i].copied = true;
+}
+
+/* What the app was told since the backup is gone with the folder that promised it. The backup is a
+ * copy, and the folder has lived on since: what is pending in the backup may be decided. */
 void sim_client_put_backup(sim_client *client)
 {
     if (!sim_folder_put(&client->disk, &client->backup)) abort();
+    mark_copied(&client->backup_ledger);
     sim_ledger_copy(&client->backup_ledger, &client->ledger);
     client->seen = client->backup_seen;
     client->damage = client->backup_damage;
@@ -62,12 +70,6 @@ bool sim_client_restore(sim_client *client)
     sim_client_close(client);
     sim_client_put_backup(client);
     return true;
-}
-
-static void mark_copied(sim_ledger *ledger)
-{
-    for (size_t i = 0; i < ledger->count; i++)
-        ledger->entries[i].copied = true;
 }
 
 /* The copy and the original both live on. */

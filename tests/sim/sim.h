@@ -170,7 +170,7 @@ typedef struct sim_entry {
     bool answered;            /* the app was told that it is out of the inbox */
     bool in_inbox;            /* when it was looked for last */
     bool unproved;            /* nobody knows whether the tail of a repaired folder still has it */
-    bool copied;              /* a copy of the folder has it too */
+    bool copied;              /* a copy of the folder, or its life since the backup, has it too */
     bool damaged;             /* a value of its row was changed */
     bool moved;               /* … its sequence */
     int64_t damaged_sequence; /* what that was changed to, or what the inbox has it under since */
