@@ -121,7 +121,7 @@ static bool any_begins(const kedge_push *push)
 
 /* Whether the user may begin with the clients that are new in the push; otherwise the call is
  * refused. This is checked before anything is written, even before the clients of its origins are
- * retired; so a push that goes on in another turn has paid for its clients. */
+ * retired; so a push that goes on in another time slice has paid for its clients. */
 static bool admit_clients(kedge_api_call *call, const kedge_push *push)
 {
     kedge_new_clients *limit = &call->project.backend->new_clients;

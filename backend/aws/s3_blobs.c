@@ -118,7 +118,7 @@ static kedge_status blobs_presign_put(void *context, const kedge_blob_upload *up
 static void blobs_close(void *context)
 {
     kedge_s3 *self = context;
-    kedge_s3_tag_turns_close(&self->tag_turns);
+    kedge_s3_tag_locks_close(&self->tag_locks);
     kedge_release(kedge_aws_client_environment(self->client)->allocator, self);
 }
 
@@ -143,7 +143,7 @@ kedge_status kedge_s3_blobs_open(const kedge_s3_options *options, kedge_blobs *b
         kedge_release(allocator, self);
         return status;
     }
-    kedge_s3_tag_turns_open(&self->tag_turns);
+    kedge_s3_tag_locks_open(&self->tag_locks);
     *blobs = (kedge_blobs){&vtable, self};
     return KEDGE_OK;
 }

@@ -12,7 +12,7 @@
 #define KEDGE_S3_BUCKET_BYTES_MAX 63
 #define KEDGE_S3_XML_BYTES_MAX    65536   /* of a response that is not a listing */
 #define KEDGE_S3_LIST_BYTES_MAX   8388608 /* 1,000 keys, each byte of them as "%xx", and room */
-#define KEDGE_S3_TAG_TURNS        16
+#define KEDGE_S3_TAG_LOCKS        16
 #define KEDGE_S3_TRIES_MAX        3 /* of an upload, or of a read, that must start again */
 
 /* Every object that the port writes carries a token of its writer, so that a writer whose response
@@ -24,24 +24,24 @@
 #define KEDGE_S3_MD5_SIZE          25 /* the same of an MD5 */
 
 /* A change of tags reads and writes them: one at a time for a key. */
-typedef struct kedge_s3_tag_turns {
+typedef struct kedge_s3_tag_locks {
     pthread_mutex_t mutex; /* held for a moment */
-    pthread_cond_t given_back;
-    bool taken[KEDGE_S3_TAG_TURNS]; /* each for some of the keys */
-} kedge_s3_tag_turns;
+    pthread_cond_t unlocked;
+    bool taken[KEDGE_S3_TAG_LOCKS]; /* each for some of the keys */
+} kedge_s3_tag_locks;
 
-void kedge_s3_tag_turns_open(kedge_s3_tag_turns *turns);
-void kedge_s3_tag_turns_close(kedge_s3_tag_turns *turns);
+void kedge_s3_tag_locks_open(kedge_s3_tag_locks *locks);
+void kedge_s3_tag_locks_close(kedge_s3_tag_locks *locks);
 
 typedef struct kedge_s3 {
     kedge_aws_client *client;
     char bucket[KEDGE_S3_BUCKET_BYTES_MAX + 1];
     char host_prefix[KEDGE_S3_BUCKET_BYTES_MAX + 2]; /* "bucket."; "": addressed by path */
     char prefix[KEDGE_BLOB_KEY_BYTES_MAX + 1];
-    kedge_s3_tag_turns tag_turns;
+    kedge_s3_tag_locks tag_locks;
 } kedge_s3;
 
-/* Fills all but the turns. */
+/* Fills all but the locks. */
 kedge_status kedge_s3_make(const kedge_s3_options *options, kedge_s3 *self, kedge_error *error);
 
 /* One request about an object, or about the bucket when `key` is empty. */

@@ -1,7 +1,7 @@
 /* Tags of an object: GetObjectTagging, PutObjectTagging, DeleteObjectTagging.
  *
  * S3 sets all tags of an object at once, the port one: a change reads them, changes one and writes
- * all. Threads of one port take turns over a key. Two processes that change tags of one object at
+ * all. Threads of one port lock a key. Two processes that change tags of one object at
  * the same moment may lose one of the changes: nothing in S3 would notice. What tags are for
  * (marking what a lifecycle rule may remove) is written by one process at a time.
  *
@@ -205,59 +205,59 @@ static kedge_status change_tag(const kedge_s3 *self, kedge_bytes key, kedge_byte
     return put_tags(self, key, count == 0 ? (kedge_bytes){0} : kedge_buffer_bytes(body), error);
 }
 
-/* ---- turns ---- */
+/* ---- locks ---- */
 
-void kedge_s3_tag_turns_open(kedge_s3_tag_turns *turns)
+void kedge_s3_tag_locks_open(kedge_s3_tag_locks *locks)
 {
     pthread_condattr_t monotonic;
-    *turns = (kedge_s3_tag_turns){.taken = {false}};
-    pthread_mutex_init(&turns->mutex, NULL);
+    *locks = (kedge_s3_tag_locks){.taken = {false}};
+    pthread_mutex_init(&locks->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&turns->given_back, &monotonic);
+    pthread_cond_init(&locks->unlocked, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
 
-void kedge_s3_tag_turns_close(kedge_s3_tag_turns *turns)
+void kedge_s3_tag_locks_close(kedge_s3_tag_locks *locks)
 {
-    pthread_cond_destroy(&turns->given_back);
-    pthread_mutex_destroy(&turns->mutex);
+    pthread_cond_destroy(&locks->unlocked);
+    pthread_mutex_destroy(&locks->mutex);
 }
 
-/* FNV-1a: which turn a key has. */
-static size_t turn_of(kedge_bytes key)
+/* FNV-1a: which lock a key has. */
+static size_t lock_of(kedge_bytes key)
 {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < key.size; i++)
         hash = (hash ^ (unsigned char)key.data[i]) * 16777619u;
-    return hash % KEDGE_S3_TAG_TURNS;
+    return hash % KEDGE_S3_TAG_LOCKS;
 }
 
 /* Waits until the deadline of this thread at most. */
-static kedge_status take_turn(kedge_s3_tag_turns *turns, size_t turn, kedge_error *error)
+static kedge_status take_lock(kedge_s3_tag_locks *locks, size_t lock, kedge_error *error)
 {
     int64_t left_ms = kedge_deadline_left_ms(INT64_MAX);
     bool unbounded = left_ms == INT64_MAX;
     struct timespec until = kedge_aws_after(unbounded ? 0 : left_ms);
     int result = 0;
-    pthread_mutex_lock(&turns->mutex);
-    while (turns->taken[turn] && result == 0)
-        result = unbounded ? pthread_cond_wait(&turns->given_back, &turns->mutex)
-                           : pthread_cond_timedwait(&turns->given_back, &turns->mutex, &until);
-    bool mine = !turns->taken[turn];
-    if (mine) turns->taken[turn] = true;
-    pthread_mutex_unlock(&turns->mutex);
+    pthread_mutex_lock(&locks->mutex);
+    while (locks->taken[lock] && result == 0)
+        result = unbounded ? pthread_cond_wait(&locks->unlocked, &locks->mutex)
+                           : pthread_cond_timedwait(&locks->unlocked, &locks->mutex, &until);
+    bool mine = !locks->taken[lock];
+    if (mine) locks->taken[lock] = true;
+    pthread_mutex_unlock(&locks->mutex);
     if (mine) return KEDGE_OK;
     return kedge_fail(error, KEDGE_UNAVAILABLE, "deadline-exceeded",
                       "other changes of tags took until the end of the request's time");
 }
 
-static void give_back(kedge_s3_tag_turns *turns, size_t turn)
+static void unlock(kedge_s3_tag_locks *locks, size_t lock)
 {
-    pthread_mutex_lock(&turns->mutex);
-    turns->taken[turn] = false;
-    pthread_cond_broadcast(&turns->given_back);
-    pthread_mutex_unlock(&turns->mutex);
+    pthread_mutex_lock(&locks->mutex);
+    locks->taken[lock] = false;
+    pthread_cond_broadcast(&locks->unlocked);
+    pthread_mutex_unlock(&locks->mutex);
 }
 
 kedge_status kedge_s3_tag(kedge_s3 *self, kedge_bytes key, kedge_bytes name, kedge_bytes value,
@@ -266,11 +266,11 @@ kedge_status kedge_s3_tag(kedge_s3 *self, kedge_bytes key, kedge_bytes name, ked
     const kedge_allocator *allocator = kedge_aws_client_environment(self->client)->allocator;
     tag_set set = {.texts = kedge_buffer_make(allocator)};
     kedge_buffer body = kedge_buffer_make(allocator);
-    size_t turn = turn_of(key);
-    kedge_status status = take_turn(&self->tag_turns, turn, error);
+    size_t lock = lock_of(key);
+    kedge_status status = take_lock(&self->tag_locks, lock, error);
     if (status == KEDGE_OK) {
         status = change_tag(self, key, name, value, &set, &body, error);
-        give_back(&self->tag_turns, turn);
+        unlock(&self->tag_locks, lock);
     }
     kedge_buffer_free(&set.texts);
     kedge_buffer_free(&body);

@@ -36,14 +36,14 @@ static kedge_lock_place *find(kedge_lock_place *at, const kedge_lock_name *name)
 void kedge_lock(kedge_locks *locks, const kedge_lock_name *name, kedge_lock_place *place)
 {
     *place = (kedge_lock_place){.name = *name};
-    pthread_cond_init(&place->turn, NULL);
+    pthread_cond_init(&place->granted, NULL);
     pthread_mutex_lock(&locks->mutex);
     kedge_lock_place **end = &locks->first;
     while (*end != NULL)
         end = &(*end)->next;
     *end = place;
     while (find(locks->first, name) != place)
-        pthread_cond_wait(&place->turn, &locks->mutex);
+        pthread_cond_wait(&place->granted, &locks->mutex);
     pthread_mutex_unlock(&locks->mutex);
 }
 
@@ -56,9 +56,9 @@ void kedge_unlock(kedge_locks *locks, kedge_lock_place *place)
         link = &(*link)->next;
     *link = place->next;
     kedge_lock_place *heir = find(place->next, &place->name);
-    if (heir != NULL) pthread_cond_signal(&heir->turn);
+    if (heir != NULL) pthread_cond_signal(&heir->granted);
     pthread_mutex_unlock(&locks->mutex);
-    pthread_cond_destroy(&place->turn);
+    pthread_cond_destroy(&place->granted);
 }
 
 bool kedge_locks_begin_maintenance(kedge_locks *locks, const kedge_project_ref *project)

@@ -23,7 +23,7 @@ typedef struct kedge_lock_name {
 /* A place in the queue of a lock, from kedge_lock to kedge_unlock. Of one thread. */
 typedef struct kedge_lock_place {
     kedge_lock_name name; /* borrowed */
-    pthread_cond_t turn;
+    pthread_cond_t granted;
     struct kedge_lock_place *next; /* that came later, for this name or for another */
 } kedge_lock_place;
 
@@ -36,7 +36,7 @@ typedef struct kedge_locks {
 void kedge_locks_open(kedge_locks *locks);
 void kedge_locks_close(kedge_locks *locks);
 
-/* Waits for its turn. No call holds two locks. */
+/* Waits until all that came earlier have unlocked. No call holds two locks. */
 void kedge_lock(kedge_locks *locks, const kedge_lock_name *name, kedge_lock_place *place);
 void kedge_unlock(kedge_locks *locks, kedge_lock_place *place);
 

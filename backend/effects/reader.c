@@ -200,7 +200,7 @@ static void go_where_it_stood(const round_work *work, kedge_reader_checkpoint *c
     if (known != NULL && known->revision == checkpoint->revision) *checkpoint = *known;
 }
 
-/* ---- whose turn a shard is ---- */
+/* ---- whose a shard is ---- */
 
 static void renew(const round_work *work, kedge_reader_checkpoint *checkpoint)
 {

@@ -97,7 +97,7 @@ static kedge_deadline deadline_of(kedge_consumers *self)
     return (kedge_deadline){
         .environment = self->environment,
         .end_ms = INT64_MAX / 2, /* not more: kedge_deadline_begin_commit adds to it */
-        .turn_ms = INT64_MAX,
+        .slice_end_ms = INT64_MAX,
         .is_cancelled = is_cancelled,
         .context = self,
     };

@@ -1,6 +1,6 @@
 /* See exchange.h: reading, handing over, sending. */
 #include "backend/http/door.h"
-#include "backend/http/turn.h"
+#include "backend/http/exchange_work.h"
 
 #include "backend/front/response.h"
 
@@ -129,9 +129,9 @@ static bool hand_over(kedge_exchange *exchange)
     exchange->peer = socket_context(connection);
     kedge_server_connection_watch(exchange->context->connections, exchange->peer, true);
     MHD_suspend_connection(connection);
-    kedge_workers_answer answer = kedge_exchange_begin_turns(exchange);
-    if (answer != KEDGE_WORKERS_TAKEN) {
-        if (answer == KEDGE_WORKERS_TENANT_FULL) {
+    kedge_workers_admission admission = kedge_exchange_submit(exchange);
+    if (admission != KEDGE_WORKERS_TAKEN) {
+        if (admission == KEDGE_WORKERS_TENANT_FULL) {
             kedge_exchange_refuse_crowd(exchange);
         } else {
             kedge_exchange_overload(exchange);

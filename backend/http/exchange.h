@@ -107,7 +107,7 @@ typedef struct kedge_exchange {
     char request_id[KEDGE_REQUEST_ID_SIZE]; /* of one that the audit log has; otherwise "" */
     kedge_api_response response;
     kedge_api_response
-        before; /* of the last turn, when that was not the only one; status 0: none */
+        before; /* of the last slice, when that was not the only one; status 0: none */
     kedge_parts parts;
     kedge_event_stream *stream; /* the response is an event stream */
 } kedge_exchange;

@@ -128,9 +128,9 @@ static void note_active(kedge_fair_queue *queue, kedge_fair_tenant *tenant, int6
     }
 }
 
-kedge_workers_answer kedge_fair_queue_add(kedge_fair_queue *queue, const kedge_tenant_name *tenant,
-                                          int64_t now_us, void (*work)(void *argument),
-                                          void *argument)
+kedge_workers_admission kedge_fair_queue_add(kedge_fair_queue *queue,
+                                             const kedge_tenant_name *tenant, int64_t now_us,
+                                             void (*work)(void *argument), void *argument)
 {
     if (queue->waiting >= KEDGE_WORKERS_QUEUE_MAX) return KEDGE_WORKERS_FULL;
     const kedge_fair_tenant *owner = find_tenant(queue, tenant);
@@ -139,9 +139,9 @@ kedge_workers_answer kedge_fair_queue_add(kedge_fair_queue *queue, const kedge_t
     return kedge_fair_queue_go_on(queue, tenant, now_us, work, argument);
 }
 
-kedge_workers_answer kedge_fair_queue_go_on(kedge_fair_queue *queue,
-                                            const kedge_tenant_name *tenant, int64_t now_us,
-                                            void (*work)(void *argument), void *argument)
+kedge_workers_admission kedge_fair_queue_go_on(kedge_fair_queue *queue,
+                                               const kedge_tenant_name *tenant, int64_t now_us,
+                                               void (*work)(void *argument), void *argument)
 {
     kedge_fair_tenant *owner = find_tenant(queue, tenant);
     fair_entry *entry = kedge_allocate(queue->allocator, sizeof *entry);
@@ -197,7 +197,7 @@ static kedge_fair_tenant *next_tenant(const kedge_fair_queue *queue, int64_t now
     return next;
 }
 
-/* The first job of the project whose turn it is. */
+/* The first job of the project that is next. */
 static fair_entry *take_entry(kedge_fair_queue *queue, kedge_fair_tenant *tenant)
 {
     fair_project *project = tenant->projects;

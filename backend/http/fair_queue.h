@@ -30,13 +30,13 @@ void kedge_fair_queue_open(kedge_fair_queue *queue, const kedge_allocator *alloc
 void kedge_fair_queue_close(kedge_fair_queue *queue); /* no job waits or runs */
 
 /* `now_us` is monotonic in all calls. */
-kedge_workers_answer kedge_fair_queue_add(kedge_fair_queue *queue, const kedge_tenant_name *tenant,
-                                          int64_t now_us, void (*work)(void *argument),
-                                          void *argument);
+kedge_workers_admission kedge_fair_queue_add(kedge_fair_queue *queue,
+                                             const kedge_tenant_name *tenant, int64_t now_us,
+                                             void (*work)(void *argument), void *argument);
 /* The same for a job that goes on with what another one began: it is added however many wait. */
-kedge_workers_answer kedge_fair_queue_go_on(kedge_fair_queue *queue,
-                                            const kedge_tenant_name *tenant, int64_t now_us,
-                                            void (*work)(void *argument), void *argument);
+kedge_workers_admission kedge_fair_queue_go_on(kedge_fair_queue *queue,
+                                               const kedge_tenant_name *tenant, int64_t now_us,
+                                               void (*work)(void *argument), void *argument);
 /* Whether there is a job that may run now. */
 bool kedge_fair_queue_is_ready(const kedge_fair_queue *queue, int64_t now_us);
 /* The next job, which runs from now on. False: none may run now. */

@@ -33,7 +33,7 @@ static kedge_status read_newest(kedge_foreign_commits *self, kedge_backend *back
     const kedge_deadline deadline = {.environment = environment,
                                      .end_ms = environment->monotonic_ms(environment->context) +
                                                KEDGE_FOREIGN_COMMITS_READ_MS,
-                                     .turn_ms = INT64_MAX,
+                                     .slice_end_ms = INT64_MAX,
                                      .is_cancelled = is_stopping,
                                      .context = self};
     kedge_deadline_set(&deadline);

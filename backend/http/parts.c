@@ -1,13 +1,13 @@
 /* A response that is made in parts, as its peer reads it.
  *
  *   the daemon sends a part, and asks for more: the connection is suspended
- *   a worker makes the next part, in its organization's turn; the connection is resumed
+ *   a worker makes the next part, as its organization's; the connection is resumed
  *
  * So a peer that reads slowly holds one part in memory, and no worker. A part that fails cuts the
  * connection before the last chunk of the body, since the status has been sent: the peer sees that
  * the transfer is not complete. */
 #include "backend/http/exchange.h"
-#include "backend/http/turn.h"
+#include "backend/http/exchange_work.h"
 
 #include <string.h>
 
@@ -50,7 +50,7 @@ static void ask_for_part(kedge_exchange *exchange)
     kedge_server_connection_due(context->connections, exchange->peer, KEDGE_CONNECTION_UNHURRIED);
     kedge_server_connection_watch(context->connections, exchange->peer, true);
     MHD_suspend_connection(connection);
-    if (kedge_exchange_begin_part(exchange) == KEDGE_WORKERS_TAKEN) return;
+    if (kedge_exchange_submit_part(exchange) == KEDGE_WORKERS_TAKEN) return;
     parts->failed = true;
     atomic_store(&exchange->state, KEDGE_EXCHANGE_RESPONDED);
     MHD_resume_connection(connection);

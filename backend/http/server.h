@@ -5,7 +5,7 @@
  *   door.c          the thread that checks tokens which are not known yet
  *   gate.c          what of a peer's bytes the daemon gets; receive.c puts it in between
  *   exchange_end.c  what it holds, and the response that stands ready
- *   turn.c          its time on the workers: whose it is, until when, when it makes room
+ *   exchange_work.c its time on the workers: whose it is, until when, when it makes room
  *   parts.c         a large response, of which a worker makes one part after the other
  *   connections.c   how many of whom; deadlines for peers that send or read slowly; who is gone
  *   budgets.c       what one user and one organization may take; budget_limits.c: their options

@@ -96,34 +96,35 @@ kedge_status kedge_workers_start(const kedge_environment *environment, uint32_t 
 }
 
 /* kedge_fair_queue_add, or kedge_fair_queue_go_on. */
-typedef kedge_workers_answer (*add_function)(kedge_fair_queue *queue,
-                                             const kedge_tenant_name *tenant, int64_t now_us,
-                                             void (*work)(void *argument), void *argument);
+typedef kedge_workers_admission (*add_function)(kedge_fair_queue *queue,
+                                                const kedge_tenant_name *tenant, int64_t now_us,
+                                                void (*work)(void *argument), void *argument);
 
-static kedge_workers_answer take(kedge_workers *workers, add_function add,
-                                 const kedge_tenant_name *tenant, void (*work)(void *argument),
-                                 void *argument)
+static kedge_workers_admission take(kedge_workers *workers, add_function add,
+                                    const kedge_tenant_name *tenant, void (*work)(void *argument),
+                                    void *argument)
 {
-    kedge_workers_answer answer = KEDGE_WORKERS_FULL;
+    kedge_workers_admission admission = KEDGE_WORKERS_FULL;
     pthread_mutex_lock(&workers->mutex);
     int64_t now_us = clock_us(CLOCK_MONOTONIC);
-    if (!workers->stopping) answer = add(&workers->queue, tenant, now_us, work, argument);
-    if (answer == KEDGE_WORKERS_TAKEN) {
+    if (!workers->stopping) admission = add(&workers->queue, tenant, now_us, work, argument);
+    if (admission == KEDGE_WORKERS_TAKEN) {
         atomic_store(&workers->waiting, workers->queue.waiting);
         wake_one(workers, now_us);
     }
     pthread_mutex_unlock(&workers->mutex);
-    return answer;
+    return admission;
 }
 
-kedge_workers_answer kedge_workers_submit(kedge_workers *workers, const kedge_tenant_name *tenant,
-                                          void (*work)(void *argument), void *argument)
+kedge_workers_admission kedge_workers_submit(kedge_workers *workers,
+                                             const kedge_tenant_name *tenant,
+                                             void (*work)(void *argument), void *argument)
 {
     return take(workers, kedge_fair_queue_add, tenant, work, argument);
 }
 
-kedge_workers_answer kedge_workers_go_on(kedge_workers *workers, const kedge_tenant_name *tenant,
-                                         void (*work)(void *argument), void *argument)
+kedge_workers_admission kedge_workers_go_on(kedge_workers *workers, const kedge_tenant_name *tenant,
+                                            void (*work)(void *argument), void *argument)
 {
     return take(workers, kedge_fair_queue_go_on, tenant, work, argument);
 }

@@ -307,7 +307,7 @@ static kedge_deadline deadline_of(const http_call *call, int64_t deadline_ms)
     if (margin_ms > left_ms / 2) margin_ms = left_ms / 2;
     return (kedge_deadline){.environment = environment,
                             .end_ms = call->started_ms + left_ms - margin_ms,
-                            .turn_ms = INT64_MAX};
+                            .slice_end_ms = INT64_MAX};
 }
 
 typedef void handler(http_call *call);

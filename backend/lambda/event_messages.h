@@ -16,7 +16,7 @@ typedef struct kedge_event_message {
     kedge_buffer body;
     int64_t sent_ms;
     int64_t receive_count;
-    bool seen;   /* its group had its turn */
+    bool seen;   /* its group was served */
     bool failed; /* to be named */
 } kedge_event_message;
 

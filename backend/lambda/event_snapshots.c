@@ -49,7 +49,7 @@ static void work_off(const kedge_lambda *lambda, kedge_event_message *message, i
     kedge_snapshot_outcome outcome;
     kedge_deadline deadline = {.environment = lambda->environment,
                                .end_ms = deadline_ms - KEDGE_EVENT_SNAPSHOTS_MARGIN_MS,
-                               .turn_ms = INT64_MAX};
+                               .slice_end_ms = INT64_MAX};
     kedge_deadline_set(&deadline);
     kedge_status status = kedge_snapshot_work(&worker, kedge_buffer_bytes(&message->body),
                                               deadline_ms, &outcome, &error);

@@ -34,7 +34,7 @@ static void limit(const sqs_batch *batch, int64_t margin_ms, kedge_deadline *dea
     if (margin_ms > half_ms) margin_ms = half_ms;
     *deadline = (kedge_deadline){.environment = batch->lambda->environment,
                                  .end_ms = batch->end_ms - margin_ms,
-                                 .turn_ms = INT64_MAX};
+                                 .slice_end_ms = INT64_MAX};
     kedge_deadline_set(deadline);
 }
 
@@ -117,9 +117,9 @@ static kedge_status consume_group(sqs_batch *batch, const kedge_event_message *c
     return status;
 }
 
-/* Of the records whose group had no turn yet the first of those that came most often: a group that
- * found no time in an invocation is early in the next one, before groups that came later. NULL: all
- * had their turn. */
+/* Of the records whose group was not served yet the first of those that came most often: a group
+ * that found no time in an invocation is early in the next one, before groups that came later.
+ * NULL: all were served. */
 static const kedge_event_message *next_record(const sqs_batch *batch)
 {
     const kedge_event_message *next = NULL;

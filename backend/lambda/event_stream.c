@@ -115,7 +115,7 @@ kedge_status kedge_event_stream(const kedge_lambda *lambda, kedge_bytes event, i
     kedge_deadline deadline = {.environment = environment,
                                .end_ms = environment->monotonic_ms(environment->context) +
                                          (left_ms - KEDGE_EVENT_STREAM_MARGIN_MS),
-                               .turn_ms = INT64_MAX};
+                               .slice_end_ms = INT64_MAX};
     if (lambda->snapshots.vtable == NULL)
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "setting-missing",
                           "a function that follows the stream needs KEDGE_SNAPSHOTS");

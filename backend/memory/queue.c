@@ -10,7 +10,7 @@
 typedef struct message {
     int64_t id;
     kedge_bytes owner, group, body;
-    int64_t owner_turn, group_turn; /* the same in all messages of one that are not dead */
+    int64_t owner_place, group_place; /* the same in all messages of one that are not dead */
     int64_t sent_ms;
     uint32_t receive_count;
     int64_t changed_ms, visible_ms;
@@ -36,19 +36,19 @@ static int64_t now_of(const memory_queue *self)
     return self->environment->now_ms(self->environment->context);
 }
 
-/* ---- turns: as backend/sqlite/queue_tables.c has them ---- */
+/* ---- places in line: as backend/sqlite/queue_tables.c has them ---- */
 
-static int64_t turn_behind_all(const memory_queue *self)
+static int64_t place_after_all(const memory_queue *self)
 {
     int64_t last = 0;
     for (size_t i = 0; i < self->messages.count; i++) {
         const message *at = self->messages.entries[i];
-        if (!at->dead && at->owner_turn > last) last = at->owner_turn;
+        if (!at->dead && at->owner_place > last) last = at->owner_place;
     }
     return last + 1;
 }
 
-/* Gives a message that comes anew the turns of its owner and its group. */
+/* Gives a message that comes anew the places of its owner and its group. */
 static void join(const memory_queue *self, message *fresh)
 {
     const message *of_owner = NULL, *of_group = NULL;
@@ -58,19 +58,19 @@ static void join(const memory_queue *self, message *fresh)
         if (kedge_bytes_equal(at->owner, fresh->owner)) of_owner = at;
         if (kedge_bytes_equal(at->group, fresh->group)) of_group = at;
     }
-    fresh->owner_turn = of_owner != NULL ? of_owner->owner_turn : turn_behind_all(self);
-    fresh->group_turn = of_group != NULL ? of_group->group_turn : fresh->owner_turn;
+    fresh->owner_place = of_owner != NULL ? of_owner->owner_place : place_after_all(self);
+    fresh->group_place = of_group != NULL ? of_group->group_place : fresh->owner_place;
 }
 
-static void end_turn(memory_queue *self, message *const *given, size_t count)
+static void go_last(memory_queue *self, message *const *given, size_t count)
 {
-    int64_t turn = turn_behind_all(self);
+    int64_t place = place_after_all(self);
     for (size_t i = 0; i < self->messages.count && count > 0; i++) {
         message *at = self->messages.entries[i];
         if (at->dead || !kedge_bytes_equal(at->owner, given[0]->owner)) continue;
-        at->owner_turn = turn;
+        at->owner_place = place;
         for (size_t k = 0; k < count; k++) {
-            if (kedge_bytes_equal(at->group, given[k]->group)) at->group_turn = turn;
+            if (kedge_bytes_equal(at->group, given[k]->group)) at->group_place = place;
         }
     }
 }
@@ -174,11 +174,11 @@ static bool group_is_free(const memory_queue *self, kedge_bytes group, int64_t n
     return true;
 }
 
-/* Of two messages with the same turns the older one comes first, which is met first. */
+/* Of two messages with the same places the older one comes first, which is met first. */
 static bool is_before(const message *a, const message *b)
 {
-    if (a->owner_turn != b->owner_turn) return a->owner_turn < b->owner_turn;
-    return a->group_turn < b->group_turn;
+    if (a->owner_place != b->owner_place) return a->owner_place < b->owner_place;
+    return a->group_place < b->group_place;
 }
 
 static bool may_give(const memory_queue *self, const message *at, int64_t now_ms)
@@ -193,7 +193,7 @@ static bool is_chosen(message *const *ready, size_t count, kedge_bytes group)
     return false;
 }
 
-/* The oldest message of the group whose turn it is: of an owner with a turn after `after`, or of
+/* The oldest message of the group that is next: of an owner with a place after `after`, or of
  * that `owner`, and of no chosen group. NULL: there is none. */
 static const message *next_group(const memory_queue *self, const kedge_bytes *owner, int64_t after,
                                  message *const *ready, size_t count, int64_t now_ms)
@@ -201,7 +201,7 @@ static const message *next_group(const memory_queue *self, const kedge_bytes *ow
     const message *next = NULL;
     for (size_t i = 0; i < self->messages.count; i++) {
         const message *at = self->messages.entries[i];
-        if (owner == NULL ? at->owner_turn <= after : !kedge_bytes_equal(at->owner, *owner))
+        if (owner == NULL ? at->owner_place <= after : !kedge_bytes_equal(at->owner, *owner))
             continue;
         if (!may_give(self, at, now_ms) || is_chosen(ready, count, at->group)) continue;
         if (next == NULL || is_before(at, next)) next = at;
@@ -209,7 +209,7 @@ static const message *next_group(const memory_queue *self, const kedge_bytes *ow
     return next;
 }
 
-/* The oldest message of the group whose turn it is, of the owners that may have theirs. */
+/* The oldest message of the group that is next, of the owners that may be served. */
 static const message *first_group(const memory_queue *self, const kedge_queue_admission *admission,
                                   int64_t now_ms)
 {
@@ -219,7 +219,7 @@ static const message *first_group(const memory_queue *self, const kedge_queue_ad
         if (next == NULL || admission == NULL ||
             admission->may_take(admission->context, next->owner))
             return next;
-        after = next->owner_turn;
+        after = next->owner_place;
     }
     return NULL;
 }
@@ -296,7 +296,7 @@ static kedge_status receive(memory_queue *self, uint32_t count, int64_t visibili
         ready[i]->changed_ms = now_ms;
         ready[i]->visible_ms = now_ms + visibility_ms;
     }
-    end_turn(self, ready, chosen);
+    go_last(self, ready, chosen);
     return KEDGE_OK;
 }
 

@@ -178,8 +178,8 @@ kedge_talk kedge_plugin_call_run(kedge_plugin_call *call, kedge_process *process
         kedge_frame_reader payload;
         talk = kedge_process_receive(process, &watch, &type, &payload);
         if (talk != KEDGE_TALK_OK) break;
-        int64_t turn = kedge_frame_take_integer(&payload);
-        if (payload.failed || turn != (int64_t)process->mutations) return KEDGE_TALK_GARBAGE;
+        int64_t run = kedge_frame_take_integer(&payload);
+        if (payload.failed || run != (int64_t)process->mutations) return KEDGE_TALK_GARBAGE;
         if (type == KEDGE_FRAME_GET || type == KEDGE_FRAME_NEXT) {
             talk = serve_read(call, process, &watch, type, &payload);
         } else if (type == KEDGE_FRAME_CHANGE) {

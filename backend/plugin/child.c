@@ -23,7 +23,7 @@
 
 typedef struct mutator_child {
     int socket_fd;
-    int64_t turn; /* which mutation runs, as the server counts */
+    int64_t run_id; /* of the mutation that runs, as the server counts */
     kedge_buffer sent;
     kedge_buffer received;
     kedge_buffer call; /* the payload of the mutation that runs */
@@ -34,10 +34,10 @@ typedef struct mutator_child {
 
 /* ---- the socket; a failure means that the server is gone or does not want this child ---- */
 
-static void begin_turn_frame(mutator_child *child, kedge_frame_type type)
+static void begin_run_frame(mutator_child *child, kedge_frame_type type)
 {
     kedge_frame_begin(&child->sent, type);
-    kedge_frame_add_integer(&child->sent, child->turn);
+    kedge_frame_add_integer(&child->sent, child->run_id);
 }
 
 static void send_frame(mutator_child *child)
@@ -103,7 +103,7 @@ static kedge_status remote_get(void *context, kedge_bytes collection, kedge_byte
                                kedge_buffer *value, kedge_error *error)
 {
     mutator_child *child = context;
-    begin_turn_frame(child, KEDGE_FRAME_GET);
+    begin_run_frame(child, KEDGE_FRAME_GET);
     kedge_frame_add_bytes(&child->sent, collection);
     kedge_frame_add_bytes(&child->sent, id);
     send_frame(child);
@@ -115,7 +115,7 @@ static kedge_status remote_next(void *context, kedge_bytes collection, bool from
                                 kedge_error *error)
 {
     mutator_child *child = context;
-    begin_turn_frame(child, KEDGE_FRAME_NEXT);
+    begin_run_frame(child, KEDGE_FRAME_NEXT);
     kedge_frame_add_bytes(&child->sent, collection);
     kedge_frame_add_integer(&child->sent, from_start);
     kedge_frame_add_bytes(&child->sent, after);
@@ -130,7 +130,7 @@ static void send_changes(mutator_child *child)
     kedge_overlay_entry entry;
     bool more = kedge_overlay_next(child->overlay, NULL, &entry);
     while (more) {
-        begin_turn_frame(child, KEDGE_FRAME_CHANGE);
+        begin_run_frame(child, KEDGE_FRAME_CHANGE);
         kedge_frame_add_bytes(&child->sent, entry.collection);
         kedge_frame_add_bytes(&child->sent, entry.id);
         kedge_frame_add_integer(&child->sent, entry.deleted);
@@ -151,7 +151,7 @@ static void run_one(mutator_child *child)
 {
     kedge_error error = {0};
     kedge_frame_reader run = receive_frame(child, KEDGE_FRAME_RUN, &child->call);
-    child->turn = kedge_frame_take_integer(&run);
+    child->run_id = kedge_frame_take_integer(&run);
     kedge_bytes name = kedge_frame_take_bytes(&run);
     /* The parent's transaction has made the args canonical. */
     kedge_call call = {
@@ -164,7 +164,7 @@ static void run_one(mutator_child *child)
 
     kedge_status status = kedge_tx_run(child->tx, &call, &error);
     if (status == KEDGE_OK) send_changes(child);
-    begin_turn_frame(child, KEDGE_FRAME_DONE);
+    begin_run_frame(child, KEDGE_FRAME_DONE);
     kedge_frame_add_integer(&child->sent, status);
     kedge_frame_add_text(&child->sent, error.code);
     kedge_frame_add_text(&child->sent, error.message);

@@ -12,16 +12,16 @@
 /* An item or args of 8 MiB, and what goes with them. */
 #define KEDGE_FRAME_PAYLOAD_MAX 9437184
 
-/* `turn` tells the mutations of one child apart: what it says of an earlier one is garbage. */
+/* `run` tells the mutations of one child apart: what it says of an earlier one is garbage. */
 typedef enum kedge_frame_type {
     KEDGE_FRAME_HELLO = 1,   /* child: for each mutator: name, version */
     KEDGE_FRAME_LOAD_FAILED, /* child: message */
-    KEDGE_FRAME_RUN,         /* server: turn, name, args, user, role, client, now_ms */
-    KEDGE_FRAME_GET,         /* child: turn, collection, id */
-    KEDGE_FRAME_NEXT,        /* child: turn, collection, from_start, after */
+    KEDGE_FRAME_RUN,         /* server: run, name, args, user, role, client, now_ms */
+    KEDGE_FRAME_GET,         /* child: run, collection, id */
+    KEDGE_FRAME_NEXT,        /* child: run, collection, from_start, after */
     KEDGE_FRAME_FOUND,       /* server: status, id, value */
-    KEDGE_FRAME_CHANGE, /* child, after the mutator's end: turn, collection, id, deleted, value */
-    KEDGE_FRAME_DONE    /* child: turn, status, code, message */
+    KEDGE_FRAME_CHANGE, /* child, after the mutator's end: run, collection, id, deleted, value */
+    KEDGE_FRAME_DONE    /* child: run, status, code, message */
 } kedge_frame_type;
 
 void kedge_frame_begin(kedge_buffer *frame, kedge_frame_type type); /* empties the buffer */

@@ -45,7 +45,7 @@ kedge_deadline_advice kedge_deadline_ask(void)
     int64_t now = now_ms(deadline);
     if (committing) return now < commit_end_ms ? KEDGE_DEADLINE_GO_ON : KEDGE_DEADLINE_STOP;
     if (now >= deadline->end_ms || is_cancelled(deadline)) return KEDGE_DEADLINE_STOP;
-    if (now < deadline->turn_ms || deadline->is_awaited == NULL) return KEDGE_DEADLINE_GO_ON;
+    if (now < deadline->slice_end_ms || deadline->is_awaited == NULL) return KEDGE_DEADLINE_GO_ON;
     return deadline->is_awaited(deadline->context) ? KEDGE_DEADLINE_MAKE_ROOM
                                                    : KEDGE_DEADLINE_GO_ON;
 }

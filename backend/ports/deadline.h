@@ -21,8 +21,9 @@
 
 typedef struct kedge_deadline {
     const kedge_environment *environment;
-    int64_t end_ms;  /* monotonic; from then on the work stops */
-    int64_t turn_ms; /* monotonic; from then on it makes room when others wait; INT64_MAX: never */
+    int64_t end_ms; /* monotonic; from then on the work stops */
+    int64_t
+        slice_end_ms; /* monotonic; from then on it makes room when others wait; INT64_MAX: never */
     /* Called with `context` by the thread that works. NULL: false. */
     bool (*is_cancelled)(void *context); /* nobody wants the result: the work stops */
     bool (*is_awaited)(void *context);   /* others wait for this thread */
@@ -31,7 +32,7 @@ typedef struct kedge_deadline {
 
 typedef enum kedge_deadline_advice {
     KEDGE_DEADLINE_GO_ON,
-    KEDGE_DEADLINE_MAKE_ROOM, /* the turn is over and others wait; go on later */
+    KEDGE_DEADLINE_MAKE_ROOM, /* the time slice is over and others wait; go on later */
     KEDGE_DEADLINE_STOP,      /* the time is over, or nobody wants the result */
 } kedge_deadline_advice;
 

@@ -1,13 +1,13 @@
 /* The queue port: messages in order within a group, in the shape of SQS FIFO.
  *
- * Each group has an owner. In the queues of this repository (SQLite and memory) the owners take
- * turns, and so do the groups of an owner: however many messages one owner has, another one waits
- * for one turn of each. At-least-once: a message comes again when it is not done before its
- * visibility ends. While a message of a group is in flight, no other receive gets one of that
- * group. A message received the configured number of times goes to the dead letters instead of
- * being received once more, and its group goes on. Owners, groups, deduplication names and bodies
- * are bytes, not empty. Failures as in records.h; a receipt that no receive can have given is
- * KEDGE_INVALID_ARGUMENT. Implementations: SQLite, SQS, memory. */
+ * Each group has an owner. In the queues of this repository (SQLite and memory) the owners are
+ * served round-robin, and so are the groups of an owner: however many messages one owner has,
+ * another one waits for one receive of each. At-least-once: a message comes again when it is not
+ * done before its visibility ends. While a message of a group is in flight, no other receive gets
+ * one of that group. A message received the configured number of times goes to the dead letters
+ * instead of being received once more, and its group goes on. Owners, groups, deduplication names
+ * and bodies are bytes, not empty. Failures as in records.h; a receipt that no receive can have
+ * given is KEDGE_INVALID_ARGUMENT. Implementations: SQLite, SQS, memory. */
 #ifndef KEDGE_BACKEND_PORTS_QUEUE_H
 #define KEDGE_BACKEND_PORTS_QUEUE_H
 
@@ -48,9 +48,9 @@ typedef struct kedge_queue_batch {
 void kedge_queue_batch_free(kedge_queue_batch *batch);
 
 /* From which owners a receive takes messages. `may_take` is asked about those that wait, in the
- * order of their turns and at most KEDGE_QUEUE_OWNERS_ASKED, until it says yes: then the next
- * messages are that owner's, unless the call fails or the owner turns out to have none. It may run
- * on any thread, one at a time for a queue, and must not call the queue. */
+ * order in which they are next and at most KEDGE_QUEUE_OWNERS_ASKED, until it says yes: then the
+ * next messages are that owner's, unless the call fails or the owner turns out to have none. It may
+ * run on any thread, one at a time for a queue, and must not call the queue. */
 typedef struct kedge_queue_admission {
     bool (*may_take)(void *context, kedge_bytes owner);
     void *context;
@@ -67,7 +67,7 @@ typedef struct kedge_queue_vtable {
                          kedge_bytes deduplication, kedge_bytes body, kedge_error *error);
     /* must. Up to `count` (1 to 10) messages, possibly of several groups, in order within each;
      * invisible for `visibility_ms`. In the queues that are our own they are those of the owner and
-     * the group whose turn it is; with messages of other groups of that owner when it is the only
+     * the group that are next; with messages of other groups of that owner when it is the only
      * one who waits. `admission` may be NULL: from all owners; SQS does not look at it. An empty
      * batch is KEDGE_OK. While there is no message, the call may wait up to `wait_ms` (0 to 20,000;
      * 0: not at all) for one: SQS does, in whole seconds, so that a consumer need not poll. SQLite

@@ -161,7 +161,7 @@ static kedge_status receive_work(kedge_sqlite_connection *connection, void *argu
     for (size_t i = 0; i < choice.count && status == KEDGE_OK; i++)
         status = deliver(connection, work, choice.messages[i], error);
     if (status != KEDGE_OK) return status;
-    return kedge_queue_end_turn(connection, &choice, work->now_ms, error);
+    return kedge_queue_served(connection, &choice, work->now_ms, error);
 }
 
 /* Gives the batch away when the work's commit succeeded. */

@@ -139,7 +139,7 @@ static kedge_status land(kedge_sqlite_connection *connection, int64_t now_ms, ke
     return KEDGE_OK;
 }
 
-/* The owner whose turn it is. `*found`: there is one; `*others`: another one waits, too. */
+/* The owner that is next. `*found`: there is one; `*others`: another one waits, too. */
 static kedge_status next_owner(kedge_sqlite_connection *connection, const kedge_queue_wish *wish,
                                kedge_queue_name *owner, bool *found, bool *others,
                                kedge_error *error)
@@ -239,9 +239,9 @@ kedge_status kedge_queue_choose(kedge_sqlite_connection *connection, const kedge
     return status;
 }
 
-kedge_status kedge_queue_end_turn(kedge_sqlite_connection *connection,
-                                  const kedge_queue_choice *choice, int64_t now_ms,
-                                  kedge_error *error)
+kedge_status kedge_queue_served(kedge_sqlite_connection *connection,
+                                const kedge_queue_choice *choice, int64_t now_ms,
+                                kedge_error *error)
 {
     if (choice->count == 0) return KEDGE_OK;
     kedge_bytes owner = kedge_queue_name_bytes(&choice->owner);

@@ -1,4 +1,4 @@
-/* The groups of the queue's messages and their owners: which are free, and whose turn it is. */
+/* The groups of the queue's messages and their owners: which are free, and which is next. */
 #ifndef KEDGE_BACKEND_SQLITE_QUEUE_GROUPS_H
 #define KEDGE_BACKEND_SQLITE_QUEUE_GROUPS_H
 
@@ -30,7 +30,7 @@ typedef struct kedge_queue_wish {
     const kedge_queue_admission *admission; /* or NULL */
 } kedge_queue_wish;
 
-/* What a receive gives: messages of the owner and the group whose turn it is, at most as many as
+/* What a receive gives: messages of the owner and the group that are next, at most as many as
  * wished. When no other owner waits, it is filled up with those of the owner's next groups. */
 typedef struct kedge_queue_choice {
     kedge_queue_name owner;
@@ -44,9 +44,9 @@ typedef struct kedge_queue_choice {
  * received `receive_max` times, and chooses. */
 kedge_status kedge_queue_choose(kedge_sqlite_connection *connection, const kedge_queue_wish *wish,
                                 kedge_queue_choice *choice, kedge_error *error);
-/* The chosen messages are delivered: the turns of their owner and of their groups are over. */
-kedge_status kedge_queue_end_turn(kedge_sqlite_connection *connection,
-                                  const kedge_queue_choice *choice, int64_t now_ms,
-                                  kedge_error *error);
+/* The chosen messages are delivered: their owner and their groups go after all others. */
+kedge_status kedge_queue_served(kedge_sqlite_connection *connection,
+                                const kedge_queue_choice *choice, int64_t now_ms,
+                                kedge_error *error);
 
 #endif

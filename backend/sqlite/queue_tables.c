@@ -11,13 +11,13 @@
  * `busy_until_ms` is past.
  *
  * waiting_owner: the owners of these groups; `free` is 1 while one of the groups is free. The free
- * owner with the lowest `turn` is next, and of its free groups the one with the lowest `turn`.
- * Served, the owner gets a turn after all others, and the group that same number. An owner that
- * comes anew goes after all others, too; a group that comes anew gets the number of its owner, so
- * that it goes after all groups but those that are served later.
+ * owner with the lowest `turn` is next, and of its free groups the one with the lowest `turn`:
+ * their place in line. Served, the owner gets the place after all others, and the group that same
+ * number. An owner that comes anew goes after all others, too; a group that comes anew gets the
+ * number of its owner, so that it goes after all groups but those that are served later.
  *
- * All of this costs the same however many messages, groups and owners wait. The turns are in the
- * file, as what waits is: they hold over a restart. */
+ * All of this costs the same however many messages, groups and owners wait. The places are
+ * in the file, as what waits is: they hold over a restart. */
 #include "backend/sqlite/queue_tables.h"
 
 #define APPLICATION_ID 0x4b445155 /* "KDQU" */
@@ -29,7 +29,7 @@
     "(SELECT max(" column ") FROM message INDEXED BY message_received "                            \
     "WHERE group_id = ?3 AND " IN_FLIGHT ")"
 #define COLUMNS "id, group_id, body, sent_ms, receive_count"
-#define TURN_BEHIND_ALL                                                                            \
+#define PLACE_AFTER_ALL                                                                            \
     "(SELECT 1 + max(ifnull((SELECT max(turn) FROM waiting_owner WHERE free = 0), 0), "            \
     "ifnull((SELECT max(turn) FROM waiting_owner WHERE free = 1), 0)))"
 #define HAS_GROUPS(condition)                                                                      \
@@ -43,12 +43,12 @@ static const char *const statements[KEDGE_QUEUE_STATEMENTS] = {
         "WHERE sent_ms <= ?1 ORDER BY sent_ms LIMIT " PURGE_MAX ")",
 
     [KEDGE_QUEUE_JOIN_OWNER] = "INSERT INTO waiting_owner(owner, turn, free) "
-                               "VALUES(?1, " TURN_BEHIND_ALL ", 0) ON CONFLICT DO NOTHING",
+                               "VALUES(?1, " PLACE_AFTER_ALL ", 0) ON CONFLICT DO NOTHING",
     [KEDGE_QUEUE_END_OWNER] = "DELETE FROM waiting_owner WHERE owner = ?1 AND NOT " HAS_GROUPS(""),
     [KEDGE_QUEUE_REFRESH_OWNER] = "UPDATE waiting_owner SET free = " HAS_GROUPS(
         " AND busy_until_ms IS NULL") " WHERE owner = ?1",
     [KEDGE_QUEUE_SERVE_OWNER] =
-        "UPDATE waiting_owner SET turn = " TURN_BEHIND_ALL " WHERE owner = ?1",
+        "UPDATE waiting_owner SET turn = " PLACE_AFTER_ALL " WHERE owner = ?1",
     [KEDGE_QUEUE_SELECT_OWNERS] = "SELECT owner FROM waiting_owner INDEXED BY owner_turn "
                                   "WHERE free = 1 ORDER BY turn LIMIT ?1",
 

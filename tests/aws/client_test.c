@@ -247,7 +247,7 @@ static void test_behind_the_deadline_only_a_commit_is_sent(void **state)
     kedge_aws_response response = {0};
     kedge_error error = {0};
     const kedge_environment still = {.monotonic_ms = no_time};
-    const kedge_deadline over = {.environment = &still, .end_ms = 1000, .turn_ms = INT64_MAX};
+    const kedge_deadline over = {.environment = &still, .end_ms = 1000, .slice_end_ms = INT64_MAX};
     kedge_aws_request request = request_for(KEDGE_AWS_DYNAMODB, "dynamodb:PutItem");
     (void)state;
     BEGIN(&world, OK_JSON);

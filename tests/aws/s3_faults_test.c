@@ -543,8 +543,8 @@ static void test_a_tag_waits_for_no_other_change_beyond_its_deadline(void **stat
     const kedge_environment *environment = &s3.world.environment;
     const int64_t begin_ms = environment->monotonic_ms(environment->context);
     const kedge_deadline soon = {
-        .environment = environment, .end_ms = begin_ms + 20, .turn_ms = INT64_MAX};
-    memset(port->tag_turns.taken, true, sizeof port->tag_turns.taken); /* others have them */
+        .environment = environment, .end_ms = begin_ms + 20, .slice_end_ms = INT64_MAX};
+    memset(port->tag_locks.taken, true, sizeof port->tag_locks.taken); /* others have them */
     kedge_deadline_set(&soon);
     kedge_status status = tag(&s3, KEDGE_BYTES("value"));
     kedge_deadline_set(NULL);
@@ -552,7 +552,7 @@ static void test_a_tag_waits_for_no_other_change_beyond_its_deadline(void **stat
     assert_string_equal(s3.error.code, "deadline-exceeded");
     assert_true(environment->monotonic_ms(environment->context) >= begin_ms + 20);
     assert_string_equal(s3.trace, "");
-    memset(port->tag_turns.taken, false, sizeof port->tag_turns.taken);
+    memset(port->tag_locks.taken, false, sizeof port->tag_locks.taken);
     assert_ended(&s3, tag(&s3, KEDGE_BYTES("value")), KEDGE_OK, "GET-TAGS 200, PUT-TAGS 200");
 }
 

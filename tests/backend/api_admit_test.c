@@ -144,11 +144,11 @@ static void test_a_push_that_takes_several_turns_pays_for_its_clients_once(void 
     told_deadline told;
     told_begin(&told, 1000, 2000);
     told.awaited = true;
-    for (int turn = 1; turn < 5; turn++) {
+    for (int slice = 1; slice < 5; slice++) {
         push_as(world, &ann, five);
         assert_response_is(world, 503, "push-unfinished");
         assert_true(world->response.unfinished);
-        assert_int_equal(api_head(world), turn);
+        assert_int_equal(api_head(world), slice);
         world->goes_on = true;
     }
     push_as(world, &ann, five);

@@ -209,7 +209,7 @@ static void test_each_request_that_stores_is_refused_beyond_the_bound(void **sta
                 kedge_bytes_of(asked[i].body));
         assert_response_is(world, 429, "budget-exceeded");
     }
-    /* One that was admitted goes on in its next turn. */
+    /* One that was admitted goes on in its next time slice. */
     world->goes_on = true;
     push_large(world, 2, 8);
     assert_response_is(world, 200, "");

@@ -30,7 +30,7 @@ typedef struct api_world {
     /* Sent with the next requests. */
     bool accepts_gzip;
     bool truncated;
-    bool goes_on; /* in another turn */
+    bool goes_on; /* in another time slice */
     size_t room;  /* that a response may have; 0: all */
     size_t asked; /* the largest response for which room was asked */
     const char *range;

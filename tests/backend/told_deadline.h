@@ -33,12 +33,12 @@ static inline bool told_is_awaited(void *context)
 }
 
 /* Sets it on this thread, at 1000 ms. */
-static inline void told_begin(told_deadline *told, int64_t turn_ms, int64_t end_ms)
+static inline void told_begin(told_deadline *told, int64_t slice_end_ms, int64_t end_ms)
 {
     *told = (told_deadline){.now_ms = 1000};
     told->environment = (kedge_environment){.monotonic_ms = told_ms, .context = told};
     told->deadline = (kedge_deadline){.environment = &told->environment,
-                                      .turn_ms = turn_ms,
+                                      .slice_end_ms = slice_end_ms,
                                       .end_ms = end_ms,
                                       .is_cancelled = told_is_cancelled,
                                       .is_awaited = told_is_awaited,

@@ -319,7 +319,7 @@ static void test_a_piece_whose_time_is_over_ends_where_it_is(void **state)
     const kedge_log *log = journal_new(world);
     kedge_fold_piece piece = {.number = -1};
     const kedge_deadline over = {
-        .environment = &world->environment, .end_ms = INT64_MIN, .turn_ms = INT64_MAX};
+        .environment = &world->environment, .end_ms = INT64_MIN, .slice_end_ms = INT64_MAX};
     write_calls(log, &beside);
     kedge_log_place at = ask(log);
     kedge_deadline_set(&over);

@@ -308,7 +308,7 @@ static void test_a_mutation_that_nobody_waits_for_is_left_undecided(void **state
     plugin_fixture fixture;
     bool over = false;
     kedge_deadline deadline = {.environment = &environment,
-                               .turn_ms = INT64_MAX,
+                               .slice_end_ms = INT64_MAX,
                                .end_ms = environment.monotonic_ms(environment.context) + 300,
                                .is_cancelled = is_over,
                                .context = &over};

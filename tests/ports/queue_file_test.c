@@ -1,5 +1,5 @@
-/* What the queue in SQLite promises beyond the contract: whose turn it is stands in the file, also
- * in one of an older version, and a receive costs the same however much waits. */
+/* What the queue in SQLite promises beyond the contract: which owner is next stands in the file,
+ * also in one of an older version, and a receive costs the same however much waits. */
 #include "backend/sqlite/sqlite_ports.h"
 #include "tests/ports/world.h"
 
@@ -112,7 +112,7 @@ static void test_a_redriven_message_has_its_owner_again(void **state)
     kedge_queue_batch_free(&dead);
     take(f, "a3");
     take(f, "b3");
-    take(f, "a4"); /* the redriven one has no turn of its own */
+    take(f, "a4"); /* the redriven one has no place of its own */
     take(f, "b4");
     take(f, "a1");
     close_queue(f);

@@ -129,7 +129,7 @@ class Audit(unittest.TestCase):
         self.refused(403, "not-allowed", user="bob", path="/v1/orgs/acme/settings")
 
     def test_a_rebase_that_is_refused_when_a_part_is_done_has_its_line(self):
-        """One worker, which others wait for: the rebase takes several turns, and its last one finds nothing to go on with."""
+        """One worker, which others wait for: the rebase takes several time slices, and its last one finds nothing to go on with."""
         self.start("--workers", "1", "--request-timeout", "3600")
         admin, source, target = self.token(role="admin"), "/v1/orgs/acme/projects/q", BASE
         self.assertEqual(self.server.request("PUT", source, headers=admin)[0], 201)

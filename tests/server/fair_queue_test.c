@@ -23,7 +23,7 @@ static void nothing(void *argument)
     (void)argument;
 }
 
-static kedge_workers_answer add(fixture *at, const char *organization, const char *project)
+static kedge_workers_admission add(fixture *at, const char *organization, const char *project)
 {
     const kedge_tenant_name name = {.kind = organization[0] == '?' ? KEDGE_TENANT_SERVER
                                                                    : KEDGE_TENANT_ORGANIZATION,
@@ -33,7 +33,7 @@ static kedge_workers_answer add(fixture *at, const char *organization, const cha
     return kedge_fair_queue_add(&at->queue, &name, at->now_us, nothing, (void *)(uintptr_t)project);
 }
 
-static kedge_workers_answer go_on(fixture *at, const char *organization)
+static kedge_workers_admission go_on(fixture *at, const char *organization)
 {
     const kedge_tenant_name name = {.organization = kedge_bytes_of(organization)};
     return kedge_fair_queue_go_on(&at->queue, &name, at->now_us, nothing,

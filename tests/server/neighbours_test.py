@@ -100,7 +100,7 @@ class Neighbours(unittest.TestCase):
         self.assertEqual(select.select([other], [], [], 0)[0], [], "nobody waited")
         self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
         versions = self.server.request("GET", EVIL + "a")[2]["version"] - 1
-        self.assertGreater(versions, 1, "one turn was enough")
+        self.assertGreater(versions, 1, "one time slice was enough")
         cost = json.loads(next(line for line in answer.split(b"\r\n") if line.lower().startswith(b"kedge-cost:")).split(b":", 1)[1])
         self.assertGreaterEqual(cost["write_units"], versions)
 

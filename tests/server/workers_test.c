@@ -84,8 +84,8 @@ static void wait_at_the_gate(void *argument)
     count(at, &at->ended);
 }
 
-static kedge_workers_answer submit(scene *at, const char *organization,
-                                   void (*work)(void *argument))
+static kedge_workers_admission submit(scene *at, const char *organization,
+                                      void (*work)(void *argument))
 {
     const kedge_tenant_name name = {KEDGE_TENANT_ORGANIZATION, kedge_bytes_of(organization),
                                     KEDGE_BYTES("p")};

@@ -35,7 +35,7 @@ typedef struct row {
 struct kedge_usage {
     const kedge_environment *environment;
     pthread_mutex_t mutex;
-    size_t turn; /* counts up; says which row of a full set is freed next */
+    size_t next; /* counts up; says which row of a full set is freed next */
     row rows[ROWS];
 };
 
@@ -262,7 +262,7 @@ static bool lacks_room(kedge_usage *usage, kedge_bytes organization, char *other
 {
     pthread_mutex_lock(&usage->mutex);
     bool lacks = find(usage, organization) == NULL;
-    size_t way = lacks ? usage->turn++ % KEDGE_USAGE_WAYS : 0;
+    size_t way = lacks ? usage->next++ % KEDGE_USAGE_WAYS : 0;
     snprintf(other, other_size, "%s", set_of(usage, organization)[way].organization);
     pthread_mutex_unlock(&usage->mutex);
     return lacks;

@@ -1,5 +1,5 @@
-/* The contract of the queue port, continued: whose turn it is. Run against every implementation of
- * the table that it is linked with; SQS knows of no owners. */
+/* The contract of the queue port, continued: which owner is next. Run against every implementation
+ * of the table that it is linked with; SQS knows of no owners. */
 #include "tests/ports/queue_table.h"
 
 #include <stdio.h>
@@ -196,7 +196,7 @@ static void test_a_receive_takes_from_the_owners_that_it_may(void **state)
     send_many(f, "c", 2, 1);
     take_of(f, "bc", "ab", "b/0");
     take_of(f, "", "acb", "");
-    take_of(f, "abc", "a", "a/0"); /* who was refused has kept its turn */
+    take_of(f, "abc", "a", "a/0"); /* who was refused has kept its place */
     take_of(f, "ab", "cb", "b/1");
     take_of(f, "a", "ca", "a/1");
     take_of(f, "c", "c", "c/0 c/1");
@@ -218,7 +218,7 @@ static void test_groups_of_an_owner_take_turns(void **state)
     fixture *f = *state;
     send_many(f, "a", 1, 40);
     send(f, "a", "other");
-    send_many(f, "b", 1, 40); /* so that each receive is one turn */
+    send_many(f, "b", 1, 40); /* so that each receive serves one group */
     take(f, "a/0");
     take(f, "b/0");
     take(f, "other");
@@ -251,11 +251,11 @@ static uint64_t draw(fixture *f, uint64_t bound)
     return (z ^ (z >> 31)) % bound;
 }
 
-/* What waits, and how many turns others have had since it waits or since its own last turn. */
+/* What waits, and how often others were served since it waits or was served itself. */
 typedef struct ledger {
     int waiting[OWNERS][GROUPS];
     bool in_flight[OWNERS][GROUPS];
-    int others[OWNERS][OWNERS];               /* turns of the second since the first waits */
+    int others[OWNERS][OWNERS];               /* of the second since the first waits */
     int other_groups[OWNERS][GROUPS][GROUPS]; /* the same in an owner */
 } ledger;
 
@@ -271,7 +271,7 @@ static bool owner_waits(const ledger *all, size_t owner)
     return false;
 }
 
-static void note_turn(ledger *all, size_t owner, size_t group)
+static void note_served(ledger *all, size_t owner, size_t group)
 {
     for (size_t other = 0; other < OWNERS; other++) {
         if (other == owner || !owner_waits(all, other)) continue;
@@ -322,7 +322,7 @@ static void receive_one(fixture *f, ledger *all, kedge_queue_batch *batch)
     size_t owner = (size_t)(batch->messages[0].group.data[0] - '0');
     size_t group = (size_t)(batch->messages[0].group.data[1] - '0');
     assert_true(group_waits(all, owner, group));
-    note_turn(all, owner, group);
+    note_served(all, owner, group);
     for (size_t i = 0; i < batch->count; i++) {
         kedge_bytes name = batch->messages[i].group;
         assert_int_equal(name.data[0] - '0', owner);

@@ -1,5 +1,5 @@
-/* See turn.h. */
-#include "backend/http/turn.h"
+/* See exchange_work.h. */
+#include "backend/http/exchange_work.h"
 
 #include "backend/ports/deadline.h"
 #include "wire/address.h"
@@ -30,7 +30,7 @@ static kedge_tenant_name tenant_of(const kedge_exchange *exchange)
     return tenant;
 }
 
-/* ---- a turn ---- */
+/* ---- a time slice ---- */
 
 static int64_t monotonic_ms(const kedge_exchange *exchange)
 {
@@ -56,7 +56,7 @@ static kedge_deadline deadline_of(kedge_exchange *exchange)
     return (kedge_deadline){
         .environment = exchange->context->environment,
         .end_ms = exchange->end_ms,
-        .turn_ms = monotonic_ms(exchange) + KEDGE_WORKERS_TURN_MS,
+        .slice_end_ms = monotonic_ms(exchange) + KEDGE_WORKERS_SLICE_MS,
         .is_cancelled = is_cancelled,
         .is_awaited = is_awaited,
         .context = exchange,
@@ -65,13 +65,13 @@ static kedge_deadline deadline_of(kedge_exchange *exchange)
 
 static void work(void *argument);
 
-static kedge_workers_answer wait_for_turn(kedge_exchange *exchange)
+static kedge_workers_admission submit(kedge_exchange *exchange)
 {
     kedge_tenant_name tenant = tenant_of(exchange);
     return kedge_workers_submit(exchange->context->workers, &tenant, work, exchange);
 }
 
-/* The response of the turn before is the exchange's again: it says how far the request came. */
+/* The response of the slice before is the exchange's again: it says how far the request came. */
 static void take_back(kedge_exchange *exchange)
 {
     kedge_buffer_free(&exchange->response.body);
@@ -80,9 +80,9 @@ static void take_back(kedge_exchange *exchange)
         (kedge_api_response){.body = kedge_buffer_make(exchange->context->environment->allocator)};
 }
 
-/* Queues the request for another turn, which goes on where this one stopped; the response of this
+/* Queues the request for another slice, which goes on where this one stopped; the response of this
  * one is kept until then. The body waits unpacked, and is counted with that size. When there is no
- * room for it or the queue is full, this response is the answer.
+ * room for it or the queue is full, this response is sent.
  * True: the exchange is no longer the caller's. */
 static bool go_on_later(kedge_exchange *exchange)
 {
@@ -91,12 +91,12 @@ static bool go_on_later(kedge_exchange *exchange)
     exchange->before = exchange->response;
     exchange->response =
         (kedge_api_response){.body = kedge_buffer_make(exchange->context->environment->allocator)};
-    if (wait_for_turn(exchange) == KEDGE_WORKERS_TAKEN) return true;
+    if (submit(exchange) == KEDGE_WORKERS_TAKEN) return true;
     take_back(exchange);
     return false;
 }
 
-/* What a turn before has done is told of the whole request: a change, and what it has cost. */
+/* What a slice before has done is told of the whole request: a change, and what it has cost. */
 static void add_before(kedge_exchange *exchange)
 {
     const kedge_api_response *before = &exchange->before;
@@ -108,7 +108,7 @@ static void add_before(kedge_exchange *exchange)
     memcpy(response->other, before->other, sizeof response->other);
 }
 
-/* True: the exchange waits for its next turn, and is no longer the caller's. */
+/* True: the exchange waits for its next slice, and is no longer the caller's. */
 static bool run(kedge_exchange *exchange)
 {
     kedge_error error = {0};
@@ -143,10 +143,10 @@ static void work(void *argument)
     MHD_resume_connection(connection);
 }
 
-kedge_workers_answer kedge_exchange_begin_turns(kedge_exchange *exchange)
+kedge_workers_admission kedge_exchange_submit(kedge_exchange *exchange)
 {
     exchange->end_ms = monotonic_ms(exchange) + exchange->context->request_timeout_ms;
-    return wait_for_turn(exchange);
+    return submit(exchange);
 }
 
 /* ---- the parts of a response ---- */
@@ -181,7 +181,7 @@ static void work_on_part(void *argument)
     MHD_resume_connection(connection);
 }
 
-kedge_workers_answer kedge_exchange_begin_part(kedge_exchange *exchange)
+kedge_workers_admission kedge_exchange_submit_part(kedge_exchange *exchange)
 {
     kedge_tenant_name tenant = tenant_of(exchange);
     exchange->end_ms = monotonic_ms(exchange) + exchange->context->request_timeout_ms;
