@@ -4,9 +4,13 @@
  * An access list admits only the users that it names, each with its role. A project without a list
  * admits everybody whose token covers it. An admin is always admitted, with the role of the token,
  * so that a wrong list can be corrected. */
-#include "backend/api/call.h"
-
+#include "backend/api/access.h"
+#include "backend/api/open.h"
+#include "backend/resource/settings.h"
 #include "backend/versioned/model/layout.h"
+#include "backend/versioned/projects/projects.h"
+#include "backend/versioned/usage/usage.h"
+#include "backend/versioned/versions/versions.h"
 #include "common/error.h"
 
 /* ---- by the identity ---- */

@@ -1,5 +1,9 @@
 /* GET collections/{c}/bodies/{sha256}: an item's body as it is stored, compressed, by its hash. */
-#include "backend/api/call.h"
+#include "backend/api/decided_log.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/versioned/model/version.h"
+#include "backend/versioned/state/state.h"
 #include "backend/versioned/state/state_internal.h"
 #include "backend/versioned/versions/blob.h"
 #include "wire/body.h"

@@ -2,7 +2,7 @@
  * and read the parameters of its query and the JSON of its body, with a refusal that names what is
  * wrong. */
 #include "backend/api/call.h"
-
+#include "backend/versioned/usage/usage.h"
 #include "common/error.h"
 #include "common/names.h"
 #include "wire/problem.h"

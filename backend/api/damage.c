@@ -1,7 +1,9 @@
 /* Items whose bodies are lost: left out of a response, and named in it. */
-#include "backend/api/call.h"
+#include "backend/api/damage.h"
 #include "common/error.h"
+#include "common/json.h"
 #include "wire/key.h"
+#include "wire/patch.h"
 
 kedge_api_damage kedge_api_damage_make(const kedge_allocator *allocator)
 {

@@ -1,6 +1,6 @@
 /* What the server of a log project knows of outcomes: what was decided when it was appended, and
  * what a snapshot has decided, which was made by a replay. */
-#include "backend/api/call.h"
+#include "backend/api/decided_log.h"
 #include "backend/base/background.h"
 #include "backend/log/layout.h"
 #include "common/assert.h"

@@ -1,6 +1,11 @@
 /* POST fork: a version of the project becomes a new project. */
 #include "backend/versioned/projects/fork.h"
-#include "backend/api/call.h"
+#include "backend/api/access.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/versioned/usage/usage.h"
+#include "backend/versioned/versions/versions.h"
+#include "common/json.h"
 #include "common/names.h"
 
 #include <stdio.h>

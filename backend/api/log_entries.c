@@ -1,5 +1,6 @@
 /* The entries of event logs: append, queries, metadata. */
-#include "backend/api/call.h"
+#include "backend/api/handlers.h"
+#include "backend/api/logs.h"
 #include "backend/log/snapshot.h"
 #include "common/assert.h"
 #include "common/json.h"

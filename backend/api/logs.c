@@ -1,7 +1,13 @@
 /* Requests about whole event logs: creation, description, lists, segments, archives, truncation. */
-#include "backend/api/call.h"
+#include "backend/api/logs.h"
+#include "backend/api/access.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
 #include "backend/log/segments.h"
+#include "backend/versioned/model/layout.h"
+#include "backend/versioned/model/version.h"
 #include "common/error.h"
+#include "common/json.h"
 #include "common/names.h"
 #include "wire/log.h"
 

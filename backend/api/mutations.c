@@ -1,5 +1,10 @@
 /* The outcomes of a client's mutations (queries 5 and 6). */
-#include "backend/api/call.h"
+#include "backend/api/decided_log.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/api/wire.h"
+#include "backend/versioned/index/clients.h"
+#include "backend/versioned/versions/versions.h"
 
 /* ---- ranges of outcomes ---- */
 

@@ -2,12 +2,14 @@
  *
  * This is the only place that decides by the kind: the handle of a log project gets its history,
  * and the rooms below do the rest. */
-#include "backend/api/call.h"
-
+#include "backend/api/open.h"
 #include "backend/logged/logged.h"
+#include "backend/versioned/model/version.h"
 #include "backend/versioned/projects/projects.h"
+#include "backend/versioned/usage/usage.h"
 #include "backend/versioned/versions/versions.h"
 #include "common/error.h"
+
 #include <string.h>
 
 /* ---- its kind ---- */

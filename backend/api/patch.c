@@ -2,9 +2,13 @@
  *
  * Only patches of Replicache clients are left to parts. Those of libkedge are small: a larger one
  * is a snapshot in pages. */
-#include "backend/api/call.h"
+#include "backend/api/patch.h"
+#include "backend/api/rest.h"
+#include "backend/api/wire.h"
 #include "common/assert.h"
 #include "common/error.h"
+#include "wire/patch.h"
+#include "wire/pull.h"
 
 #include <string.h>
 

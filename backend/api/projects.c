@@ -1,7 +1,13 @@
 /* Projects: creating, listing, the inverted index; and the limits in force. */
 #include "backend/versioned/projects/projects.h"
-#include "backend/api/call.h"
+#include "backend/api/access.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/api/upload.h"
 #include "backend/logged/logged.h"
+#include "backend/versioned/usage/usage.h"
+#include "backend/versioned/versions/versions.h"
+#include "common/json.h"
 
 #include <string.h>
 

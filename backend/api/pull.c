@@ -11,7 +11,13 @@
  * a new group, which sends the same lost cookie. That group has no clients here, so its response
  * continues as above. */
 #include "wire/pull.h"
-#include "backend/api/call.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/api/patch.h"
+#include "backend/api/pull_log.h"
+#include "backend/api/wire.h"
+#include "backend/versioned/index/clients.h"
+#include "wire/patch.h"
 #include "wire/replicache.h"
 
 #include <string.h>

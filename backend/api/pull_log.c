@@ -4,9 +4,14 @@
  * an entry that has a snapshot, whose hash it then tells, or up to a bound. A client that has
  * nothing, or that is far behind the last snapshot, gets the name of the snapshot instead. The
  * entries are the truth: a snapshot whose object is damaged is passed over. */
-#include "backend/api/call.h"
+#include "backend/api/pull_log.h"
+#include "backend/api/decided_log.h"
+#include "backend/api/open.h"
+#include "backend/api/wire.h"
 #include "backend/logged/entry.h"
 #include "backend/logged/snapshots.h"
+#include "backend/versioned/index/clients.h"
+#include "backend/versioned/model/version.h"
 #include "backend/versioned/versions/versions.h"
 #include "common/assert.h"
 #include "wire/pull.h"

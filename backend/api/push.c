@@ -4,8 +4,11 @@
  * In queued mode the undecided mutations of a native push go to the queue, and the response says
  * so. A result that no later version can change is given at once. */
 #include "backend/api/push.h"
-
-#include "backend/api/call.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/api/upload.h"
+#include "backend/versioned/index/clients.h"
+#include "backend/versioned/versions/versions.h"
 #include "common/assert.h"
 #include "common/error.h"
 #include "wire/replicache.h"

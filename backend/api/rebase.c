@@ -1,7 +1,9 @@
 /* POST rebase: replays mutations of another project's versions onto this project. Each request
  * replays a part of them. */
 #include "backend/versioned/projects/rebase.h"
-#include "backend/api/call.h"
+#include "backend/api/access.h"
+#include "backend/api/handlers.h"
+#include "backend/api/wire.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,11 @@
 /* Resources: documents of an organization whose versions are kept. Admins write them; the members
  * of the organization read them, but not access lists, and not with a token for some projects
  * only. */
-#include "backend/api/call.h"
+#include "backend/api/resources.h"
+#include "backend/api/access.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/api/wire.h"
 #include "wire/resource.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* Responses in parts: what stays of one between two parts, and going on with it. */
-#include "backend/api/call.h"
+#include "backend/api/rest.h"
 #include "backend/ports/meter.h"
 #include "backend/versioned/state/cache.h"
+#include "backend/versioned/versions/versions.h"
 #include "common/error.h"
 
 #include <string.h>

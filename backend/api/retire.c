@@ -1,7 +1,12 @@
 /* Retires a client, and responds with the outcomes of its mutations and the lmids of earlier
  * clients. */
 #include "wire/retire.h"
-#include "backend/api/call.h"
+#include "backend/api/decided_log.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/api/wire.h"
+#include "backend/versioned/commit/processor.h"
+#include "backend/versioned/index/clients.h"
 
 #include <string.h>
 

@@ -4,10 +4,14 @@
  * A path is cut at its slashes first and decoded afterwards, each part by itself, so that an
  * encoded slash belongs to a name and "..", encoded or not, is a name like any other (and no valid
  * one, but for an item's id). */
-#include "backend/api/call.h"
+#include "backend/api/access.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
 #include "backend/ports/meter.h"
+#include "backend/versioned/usage/usage.h"
 #include "common/assert.h"
 #include "common/error.h"
+#include "common/json.h"
 #include "common/names.h"
 #include "common/percent.h"
 

@@ -1,7 +1,11 @@
 /* Settings of an organization and of a project, and the access list of a project. Each is a
  * resource of the kind `settings` or `access`, with a path of its own. Their older versions,
  * deletions and rollbacks are requests of resources. */
-#include "backend/api/call.h"
+#include "backend/api/access.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/api/resources.h"
+#include "backend/versioned/model/version.h"
 
 /* ---- of an organization ---- */
 

@@ -1,8 +1,14 @@
 /* GET snapshot: pages of one pinned version in key order. */
-#include "backend/api/call.h"
+#include "backend/api/access.h"
+#include "backend/api/decided_log.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/api/state_cursor.h"
+#include "backend/api/wire.h"
 #include "common/error.h"
 #include "wire/key.h"
 #include "wire/page.h"
+#include "wire/patch.h"
 
 #include <string.h>
 

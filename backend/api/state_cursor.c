@@ -1,5 +1,6 @@
 /* A cursor over a state in key order: the project record, then the items by (collection, id). */
-#include "backend/api/call.h"
+#include "backend/api/state_cursor.h"
+#include "backend/versioned/model/version.h"
 
 kedge_api_cursor kedge_api_cursor_from_start(kedge_state *state)
 {

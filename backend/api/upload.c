@@ -6,9 +6,12 @@
  * garbage collection removes old uploads that no push has used. A user who may push may name any
  * upload of the project; it is pushed as that user's own. */
 #include "wire/upload.h"
-#include "backend/api/call.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/api/upload.h"
 #include "backend/base/background.h"
 #include "backend/versioned/model/layout.h"
+#include "backend/versioned/model/version.h"
 #include "common/gzip.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* GET versions…: the history and the state of a project at any version (queries 1 to 4). */
 #include "backend/versioned/versions/versions.h"
-#include "backend/api/call.h"
+#include "backend/api/handlers.h"
+#include "backend/api/open.h"
+#include "backend/api/wire.h"
 #include "common/assert.h"
 
 #define VERSIONS_BYTES    4194304 /* a list of versions ends after the one that exceeds this */

@@ -1,5 +1,7 @@
 /* Writes versions, items and mutations as docs/reference/wire.md describes them. */
-#include "backend/api/call.h"
+#include "backend/api/wire.h"
+#include "backend/versioned/index/clients.h"
+#include "backend/versioned/model/version.h"
 #include "common/error.h"
 #include "wire/patch.h"
 

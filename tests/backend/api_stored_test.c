@@ -1,7 +1,7 @@
 /* How many projects an organization may have, and how many bytes may be stored for it. */
 #include "tests/backend/api_world.h"
 
-#include "backend/api/call.h"
+#include "backend/api/open.h"
 #include "backend/ports/meter.h"
 #include "backend/versioned/model/layout.h"
 #include "backend/versioned/projects/projects.h"
