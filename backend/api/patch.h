@@ -12,7 +12,7 @@ typedef struct kedge_api_patch {
     kedge_buffer scratch;
     kedge_api_damage damage;
     kedge_error *error;
-    /* The last item of a walk; borrowed from the state. */
+    /* The last item that the cursor gave; borrowed from the state. */
     kedge_bytes collection;
     kedge_bytes id;
 } kedge_api_patch;
