@@ -158,25 +158,123 @@ static void test_a_name_that_is_imported_under_is_refused_to_a_fork(void **state
     assert_int_equal(api_post_as(world, &root, "fork", body), 201);
 }
 
-static int rebase(api_world *world, int from)
+/* Rebases the versions `from` to `to` of the project `source` onto `target`. */
+static int rebase(api_world *world, const char *source, int from, int to, const char *target)
 {
-    const char *body = api_format("{\"from_project\":\"copy\",\"from_version\":%d,"
-                                  "\"to_version\":11,\"job\":\"j\",\"next\":null}",
-                                  from);
-    return api_ask(world, &root, "POST", "/v1/orgs/acme/projects/base/rebase",
+    const char *body = api_format("{\"from_project\":\"%s\",\"from_version\":%d,"
+                                  "\"to_version\":%d,\"job\":\"j\",\"next\":null}",
+                                  source, from, to);
+    return api_ask(world, &root, "POST", api_format("/v1/orgs/acme/projects/%s/rebase", target),
                    kedge_bytes_of(body));
+}
+
+static void must_refuse(api_world *world, const char *source, int from, int to, const char *target)
+{
+    assert_int_equal(rebase(world, source, from, to, target), 409);
+    assert_string_equal(api_code(world), "rebase-range-in-base");
+    assert_false(world->response.changed);
+}
+
+static void must_replay(api_world *world, const char *source, int from, int to, const char *target)
+{
+    assert_int_equal(rebase(world, source, from, to, target), 200);
+    assert_int_equal(api_count(world, "mutations"), to - from + 1);
+    for (int i = 0; i <= to - from; i++)
+        assert_string_equal(api_string(world, api_format("mutations.%d.outcome", i)), "applied");
+}
+
+static void fork(api_world *world, const char *source, int version, const char *target)
+{
+    const char *body = api_format("{\"version\":%d,\"to\":\"%s\"}", version, target);
+    assert_int_equal(api_ask(world, &root, "POST",
+                             api_format("/v1/orgs/acme/projects/%s/fork", source),
+                             kedge_bytes_of(body)),
+                     201);
+}
+
+static void put_to_copy(api_world *world, int id)
+{
+    const char *body = api_format("{\"pushVersion\":1,\"clientGroupID\":\"g\",\"mutations\":[{"
+                                  "\"clientID\":\"own\",\"id\":%d,\"name\":\"kedge.put\",\"args\":"
+                                  "{\"collection\":\"docs\",\"id\":\"own\",\"value\":%d},"
+                                  "\"timestamp\":5}]}",
+                                  id, id);
+    assert_int_equal(
+        api_ask(world, &ann, "POST", "/v1/orgs/acme/projects/copy/push", kedge_bytes_of(body)),
+        200);
 }
 
 /* The fork has what the import has, which goes by another name than the fork's source. */
 static void test_what_a_fork_holds_is_not_replayed_from_an_import_of_its_source(void **state)
 {
     api_world *world = *state;
-    assert_int_equal(api_post_as(world, &root, "fork", "{\"version\":6,\"to\":\"base\"}"), 201);
+    fork(world, "notes", 6, "base");
     transfer(world);
-    assert_int_equal(rebase(world, 5), 409);
-    assert_string_equal(api_code(world), "rebase-range-in-base");
-    assert_int_equal(rebase(world, 7), 200);
+    must_refuse(world, "copy", 5, 11, "base");
+    assert_int_equal(rebase(world, "copy", 7, 11, "base"), 200);
     assert_int_equal(api_count(world, "mutations"), 5);
+}
+
+/* The import ends at version 11, and has other versions 12 and 13 than notes has. */
+static void part_ways(api_world *world)
+{
+    transfer(world);
+    for (int i = 6; i <= 7; i++) {
+        api_put(world, "c1", i, "docs/a", api_format("%d", i));
+        put_to_copy(world, i - 5);
+    }
+}
+
+static void test_what_a_fork_holds_is_not_replayed_from_an_import_older_than_the_fork(void **state)
+{
+    api_world *world = *state;
+    part_ways(world);
+    fork(world, "notes", 12, "base");
+    must_refuse(world, "copy", 3, 5, "base");
+    assert_non_null(strstr(api_string(world, "detail"), "has version 3 of the source already"));
+    must_refuse(world, "copy", 11, 13, "base");
+    must_replay(world, "copy", 12, 13, "base");
+    fork(world, "base", 1, "fork-of-fork");
+    must_refuse(world, "copy", 11, 13, "fork-of-fork");
+    must_replay(world, "copy", 12, 13, "fork-of-fork");
+}
+
+static void test_what_a_fork_of_an_import_holds_is_not_replayed_from_what_was_exported(void **state)
+{
+    api_world *world = *state;
+    part_ways(world);
+    fork(world, "copy", 12, "base");
+    must_refuse(world, "notes", 11, 13, "base");
+    must_replay(world, "notes", 12, 13, "base");
+    /* A fork holds no version after the one that it was made of. */
+    fork(world, "copy", 4, "early");
+    must_refuse(world, "notes", 4, 6, "early");
+    must_replay(world, "notes", 5, 6, "early");
+}
+
+static void test_what_a_project_has_is_not_replayed_from_its_import(void **state)
+{
+    api_world *world = *state;
+    part_ways(world);
+    must_refuse(world, "copy", 3, 13, "notes");
+    must_refuse(world, "notes", 11, 13, "copy");
+    must_replay(world, "copy", 12, 13, "notes");
+    must_replay(world, "notes", 12, 13, "copy");
+}
+
+/* The records of versions that retention has removed still tell. */
+static void test_so_it_is_after_retention(void **state)
+{
+    api_world *world = *state;
+    kedge_lines lines = {drop_line, NULL};
+    kedge_retention_rule rule = {.versions = 2};
+    kedge_retention_result result;
+    part_ways(world);
+    fork(world, "notes", 12, "base");
+    assert_int_equal(kedge_retention_run(NOTES(world), &rule, true, &lines, &result, NULL),
+                     KEDGE_OK);
+    must_refuse(world, "copy", 3, 5, "base");
+    must_replay(world, "copy", 12, 13, "base");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -189,6 +287,10 @@ int main(void)
         TEST(test_a_client_goes_on_with_its_cookie),
         TEST(test_a_name_that_is_imported_under_is_refused_to_a_fork),
         TEST(test_what_a_fork_holds_is_not_replayed_from_an_import_of_its_source),
+        TEST(test_what_a_fork_holds_is_not_replayed_from_an_import_older_than_the_fork),
+        TEST(test_what_a_fork_of_an_import_holds_is_not_replayed_from_what_was_exported),
+        TEST(test_what_a_project_has_is_not_replayed_from_its_import),
+        TEST(test_so_it_is_after_retention),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,8 +87,9 @@ static kedge_status find_parent(const kedge_project *project, parent_version *pa
     return KEDGE_OK;
 }
 
-/* Whether the version is of the source: by the source's name, or by a lineage that the source has.
- * A project that was imported under another name has the versions of the one that was exported. */
+/* Whether the source has the version that a project was forked at: it has the project's name, or a
+ * version of that number and lineage. A project that was imported under another name has the
+ * versions of the one that was exported. */
 static kedge_status is_of_source(const rebasing *work, const parent_version *parent,
                                  bool *of_source, kedge_error *error)
 {
@@ -98,19 +99,41 @@ static kedge_status is_of_source(const rebasing *work, const parent_version *par
     return kedge_version_is_known(from, parent->number, parent->lineage, of_source, error);
 }
 
+/* Fails when `of` has the first version of the range, as an import has those of the project that
+ * was exported. Projects that have a version in common have all versions before it in common. So
+ * when `of` does not have the first of the range, it has none of the range. */
+static kedge_status check_first(const rebasing *work, const kedge_project *of, kedge_error *error)
+{
+    const kedge_rebase_job *rebase = work->rebase;
+    char lineage[KEDGE_LINEAGE_HEX];
+    bool common = false;
+    kedge_status status = kedge_version_lineage(rebase->from, rebase->from_version, lineage, error);
+    if (status == KEDGE_NOT_FOUND) return KEDGE_OK; /* it is lost: gathering says so */
+    if (status == KEDGE_OK)
+        status = kedge_version_is_known(of, rebase->from_version, lineage, &common, error);
+    if (status != KEDGE_OK || !common) return status;
+    return kedge_fail(error, KEDGE_CONFLICT, "rebase-range-in-base",
+                      "the target, or a project that it was forked from, has version %lld of the "
+                      "source already; the range may start after the last version that both have",
+                      (long long)rebase->from_version);
+}
+
 /* A fork, or a fork of one, that was made after the beginning of the range has the first mutations
- * in its base. */
+ * in its base. The target holds the versions of each of these projects up to `held`. */
 static kedge_status check_base(const rebasing *work, kedge_error *error)
 {
     const kedge_rebase_job *rebase = work->rebase;
     char project[KEDGE_LIMIT_NAME_BYTES + 1] = "";
     kedge_project of = *rebase->to;
+    int64_t held = INT64_MAX;
     if (!kedge_bytes_equal(of.ref.organization, rebase->from->ref.organization)) return KEDGE_OK;
     for (int generation = 0; generation < KEDGE_REBASE_GENERATIONS_MAX; generation++) {
         parent_version parent = {.number = 0};
         bool of_source = false;
         kedge_status status = find_parent(&of, &parent, error);
         if (status == KEDGE_NOT_FOUND && generation > 0) return KEDGE_OK; /* it is gone */
+        if (status == KEDGE_OK && held >= rebase->from_version)
+            status = check_first(work, &of, error);
         if (status != KEDGE_OK) return status;
         if (parent.project[0] == '\0') return KEDGE_OK;
         status = is_of_source(work, &parent, &of_source, error);
@@ -123,6 +146,7 @@ static kedge_status check_base(const rebasing *work, kedge_error *error)
         }
         memcpy(project, parent.project, sizeof project);
         of.ref.project = kedge_bytes_of(project);
+        held = parent.number;
     }
     return kedge_fail(
         error, KEDGE_CONFLICT, "rebase-range-in-base",
@@ -410,8 +434,8 @@ static kedge_status run_part(rebasing *work, kedge_rebase_visit visit, void *con
                              int64_t *version, kedge_error *error)
 {
     kedge_status status = check_request(work, error);
-    if (status == KEDGE_OK) status = check_base(work, error);
     if (status == KEDGE_OK) status = check_range(work, error);
+    if (status == KEDGE_OK) status = check_base(work, error);
     if (status == KEDGE_OK) status = gather(work, error);
     if (status == KEDGE_OK) status = retire_origins(work, error);
     if (status == KEDGE_OK) status = replay(work, version, error);

@@ -53,10 +53,10 @@ typedef kedge_status (*kedge_rebase_visit)(void *context, const kedge_rebase_out
 /* Replays a part of the range and visits the outcomes of that part; `*next` is where the next call
  * resumes, version 0 when all is done; `*version` is a version of the target that covers it.
  * KEDGE_NOT_FOUND: a project or version is not there. KEDGE_CONFLICT: "job-mismatch", the job has
- * replayed other mutations before; "rebase-range-in-base", the target is a fork that holds the
- * first of them; "mutator-unknown", this backend has no mutator for what the source applied.
- * KEDGE_INVALID_ARGUMENT: "rebase-invalid". After these nothing of the part was applied; clients
- * that the target knows may be retired. */
+ * replayed other mutations before; "rebase-range-in-base", the target, or what it was forked from,
+ * has the first version already; "mutator-unknown", this backend has no mutator for what the source
+ * applied. KEDGE_INVALID_ARGUMENT: "rebase-invalid". After these nothing of the part was applied;
+ * clients that the target knows may be retired. */
 kedge_status kedge_rebase_run(const kedge_rebase_job *rebase, kedge_rebase_visit visit,
                               void *context, kedge_rebase_place *next, int64_t *version,
                               kedge_error *error);
