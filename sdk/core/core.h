@@ -65,6 +65,7 @@ typedef enum kedge_response_class {
     KEDGE_RESPONSE_NETWORK,      /* no response: refused, reset, timed out */
     KEDGE_RESPONSE_TRANSIENT,    /* 5xx, 429, a response that is not Kedge's (a captive portal) */
     KEDGE_RESPONSE_UNAUTHORIZED, /* 401 */
+    KEDGE_RESPONSE_DOUBTED,      /* 401 that is not Kedge's (a proxy that wants a login) */
     KEDGE_RESPONSE_FOREIGN,      /* client-not-found: the client id is another user's */
     KEDGE_RESPONSE_IDENTITY,     /* client-retired, mutation-mismatch, client-unknown */
     KEDGE_RESPONSE_GAP,     /* mutation-gap: push from the lowest uncovered again, after a pull */
@@ -253,6 +254,13 @@ typedef enum kedge_pull_step {
     KEDGE_STEP_UNSTAGE
 } kedge_pull_step;
 
+/* Why the app is asked for another token; each cause weighs more than those before it. */
+typedef enum kedge_core_token_cause {
+    KEDGE_CORE_TOKEN_FINE,    /* it is not asked */
+    KEDGE_CORE_TOKEN_DOUBTED, /* somebody else than Kedge's server has refused the present one */
+    KEDGE_CORE_TOKEN_REFUSED  /* the server has */
+} kedge_core_token_cause;
+
 /* The machine's whole state; initialize with kedge_core_init. Copyable: plain data. The members are
  * private to sdk/core. */
 typedef struct kedge_core {
@@ -264,9 +272,9 @@ typedef struct kedge_core {
     bool online;
     bool stopped;
     bool shut_down;
-    bool token_wanted;    /* requested, not received yet */
-    bool token_asked;     /* the present token came for that, and is not proved yet */
-    uint64_t token_count; /* tokens given so far: names the present one */
+    kedge_core_token_cause token_wanted; /* requested, not received yet */
+    kedge_core_token_cause token_asked; /* the present token came for that, and is not proved yet */
+    uint64_t token_count;               /* tokens given so far: names the present one */
     /* this one was asked for since the one before was another user's */
     uint64_t foreign_token;
 

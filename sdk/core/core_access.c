@@ -12,8 +12,7 @@ void kedge_core_went_online(kedge_core *core)
     core->online = true;
     core->stopped = false;
     core->pull_blocked = false;
-    core->token_wanted = false;
-    core->token_asked = false;
+    core->token_wanted = core->token_asked = KEDGE_CORE_TOKEN_FINE;
     core->foreign_token = 0;
     kedge_channel_ask(core, &core->push);
     kedge_channel_ask(core, &core->pull);
@@ -28,14 +27,13 @@ void kedge_core_went_offline(kedge_core *core, kedge_core_actions *actions)
 
 void kedge_core_token_came(kedge_core *core, bool given, kedge_core_actions *actions)
 {
-    bool wanted = core->token_wanted;
-    core->token_wanted = false;
+    core->token_asked = core->token_wanted;
+    core->token_wanted = KEDGE_CORE_TOKEN_FINE;
     if (!given) {
-        if (wanted) kedge_core_stop(core, actions);
+        if (core->token_asked == KEDGE_CORE_TOKEN_REFUSED) kedge_core_stop(core, actions);
         return;
     }
     core->token_count++;
-    core->token_asked = wanted;
     core->stopped = false;
     kedge_channel_ask(core, &core->push);
     kedge_channel_ask(core, &core->pull);

@@ -25,19 +25,21 @@ void kedge_core_stop(kedge_core *core, kedge_core_actions *actions)
     kedge_core_cancel_requests(core, actions);
 }
 
-/* The app is asked for a new token once; when the server refuses that token, too (`asked`), the
- * core stops. Channels that used an older token only try again. */
-static void refuse_token(kedge_core *core, const kedge_core_channel *channel, bool asked,
-                         kedge_core_actions *actions)
+/* The app is asked for a new token once. When the server refuses that token, too (`asked`), the
+ * core stops; when somebody else does, requests go on after a backoff. Channels that used an older
+ * token only try again. */
+static void refuse_token(kedge_core *core, const kedge_core_channel *channel,
+                         kedge_core_token_cause cause, bool asked, kedge_core_actions *actions)
 {
     KEDGE_ASSERT(channel->token <= core->token_count);
-    if (channel->token != core->token_count || core->token_wanted) return;
-    if (asked) {
+    KEDGE_ASSERT(cause != KEDGE_CORE_TOKEN_FINE);
+    if (channel->token != core->token_count || core->token_wanted != KEDGE_CORE_TOKEN_FINE) return;
+    if (!asked) {
+        core->token_wanted = cause;
+        kedge_core_act(actions, KEDGE_ACTION_ASK_TOKEN);
+    } else if (cause == KEDGE_CORE_TOKEN_REFUSED) {
         kedge_core_stop(core, actions);
-        return;
     }
-    core->token_wanted = true;
-    kedge_core_act(actions, KEDGE_ACTION_ASK_TOKEN);
 }
 
 /* The user may have changed since the app gave the token. Pulls go well with the token of another
@@ -48,7 +50,7 @@ static void refuse_user(kedge_core *core, const kedge_core_channel *channel,
 {
     bool asked = core->token_count == core->foreign_token;
     if (!asked) core->foreign_token = core->token_count + 1;
-    refuse_token(core, channel, asked, actions);
+    refuse_token(core, channel, KEDGE_CORE_TOKEN_REFUSED, asked, actions);
 }
 
 void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
@@ -57,8 +59,11 @@ void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
     KEDGE_ASSERT(channel->running && result->response != KEDGE_RESPONSE_OK);
     core->error = result->error;
     kedge_channel_fail(core, channel, result->retry_after_ms);
-    if (result->response == KEDGE_RESPONSE_UNAUTHORIZED) {
-        refuse_token(core, channel, core->token_asked, actions);
+    bool doubted = result->response == KEDGE_RESPONSE_DOUBTED;
+    if (doubted || result->response == KEDGE_RESPONSE_UNAUTHORIZED) {
+        kedge_core_token_cause cause =
+            doubted ? KEDGE_CORE_TOKEN_DOUBTED : KEDGE_CORE_TOKEN_REFUSED;
+        refuse_token(core, channel, cause, core->token_asked >= cause, actions);
     }
     if (result->response == KEDGE_RESPONSE_FOREIGN) refuse_user(core, channel, actions);
     bool later =

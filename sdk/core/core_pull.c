@@ -20,7 +20,7 @@ static void received(kedge_core *core, const kedge_core_event *event)
     kedge_request_kind request = event->pull_step_ended.request;
     bool part = request == KEDGE_REQUEST_OUTCOMES || request == KEDGE_REQUEST_BODY;
     core->answered = true;
-    core->token_asked = false;
+    core->token_asked = KEDGE_CORE_TOKEN_FINE;
     if (!part) core->source = request;
     core->step = step_after(core, event);
     if (part) {

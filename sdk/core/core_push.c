@@ -44,7 +44,7 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
     KEDGE_ASSERT(event->push_ended.last_id > 0);
     kedge_channel_succeed(&core->push);
     core->answered = true;
-    core->token_asked = false;
+    core->token_asked = KEDGE_CORE_TOKEN_FINE;
     core->identity = 0;
     core->push_count++;
     core->push_upload = false;

@@ -184,43 +184,6 @@ static void test_an_answer_to_a_cancelled_request_is_dropped(void **state)
     settle(s);
 }
 
-static void test_a_token_is_asked_for_and_used(void **state)
-{
-    scripted *s = *state;
-    assert_string_equal(s->pull.token, "");
-    scripted_refuse_pull(s, 401, "token-missing");
-    assert_int_equal(s->tokens_asked, 1);
-    assert_int_equal(s->pull.number, 0);
-    kedge_driver_token(s->driver, "abc");
-    assert_string_equal(s->pull.token, "abc");
-    scripted_refuse_pull(s, 401, "token-expired");
-    assert_int_equal(s->tokens_asked, 1);
-    assert_int_equal(s->connection, KEDGE_STOPPED);
-    assert_int_equal(s->error.status, KEDGE_UNAUTHORIZED);
-}
-
-static void test_a_token_is_not_lost_for_want_of_memory(void **state)
-{
-    (void)state;
-    failing_allocator memory;
-    failing_allocator_init(&memory);
-    scripted *s = test_malloc(sizeof *s);
-    scripted_open(s, &memory.allocator);
-    assert_non_null(s->driver);
-    kedge_driver_start(s->driver);
-    scripted_refuse_pull(s, 401, "token-missing");
-    failing_allocator_arm(&memory, 1, true);
-    kedge_driver_token(s->driver, "abc");
-    assert_true(memory.failed > 0);
-    failing_allocator_arm(&memory, 0, false);
-    assert_int_equal(s->connection, KEDGE_CONNECTING);
-    while (s->pull.number == 0)
-        scripted_timer(s);
-    assert_string_equal(s->pull.token, "abc");
-    scripted_close(s);
-    test_free(s);
-}
-
 static void test_a_sync_ends_when_the_server_has_answered(void **state)
 {
     scripted *s = *state;
@@ -516,9 +479,6 @@ int main(void)
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_an_answer_to_a_cancelled_request_is_dropped,
                                         scripted_setup, scripted_teardown),
-        cmocka_unit_test_setup_teardown(test_a_token_is_asked_for_and_used, scripted_setup,
-                                        scripted_teardown),
-        cmocka_unit_test(test_a_token_is_not_lost_for_want_of_memory),
         cmocka_unit_test_setup_teardown(test_a_sync_ends_when_the_server_has_answered,
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_large_body_is_fetched_by_its_hash_and_checked,

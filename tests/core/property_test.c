@@ -546,7 +546,7 @@ static void test_a_server_that_always_fails_is_not_stormed(void **state)
         KEDGE_RESPONSE_NETWORK, KEDGE_RESPONSE_TRANSIENT,    KEDGE_RESPONSE_IDENTITY,
         KEDGE_RESPONSE_GAP,     KEDGE_RESPONSE_GONE,         KEDGE_RESPONSE_SHORTER,
         KEDGE_RESPONSE_REFUSED, KEDGE_RESPONSE_UNAUTHORIZED, KEDGE_RESPONSE_LATER,
-        KEDGE_RESPONSE_HELD,    KEDGE_RESPONSE_FOREIGN};
+        KEDGE_RESPONSE_HELD,    KEDGE_RESPONSE_FOREIGN,      KEDGE_RESPONSE_DOUBTED};
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
         for (uint64_t seed = 1; seed <= 3; seed++) {
             check_load(classes[i], seed, false);

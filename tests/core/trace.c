@@ -193,9 +193,9 @@ void trace_pushed(trace *t, int64_t last_id, int64_t version)
 
 static const char *response_name(kedge_response_class response)
 {
-    static const char *const names[] = {"ok",      "network",  "transient", "unauthorized",
-                                        "foreign", "identity", "gap",       "gone",
-                                        "shorter", "later",    "held",      "refused"};
+    static const char *const names[] = {
+        "ok",  "network", "transient", "unauthorized", "doubted", "foreign", "identity",
+        "gap", "gone",    "shorter",   "later",        "held",    "refused"};
     return names[response];
 }
 
