@@ -133,7 +133,7 @@ kedge_status kedge_repair_files_begin(kedge_repair_files *files, const char *pat
         clear_scratch(files);
         return KEDGE_OK;
     }
-    if (files->scratch_lock >= 0) close(files->scratch_lock);
+    kedge_store_lock_close(&files->scratch_lock);
     if (made) (void)rmdir(files->scratch);
     if (files->folder_made) (void)rmdir(new_path);
     return status;
@@ -261,6 +261,6 @@ void kedge_repair_files_end(kedge_repair_files *files, bool saved)
 {
     clear_scratch(files);
     (void)rmdir(files->scratch);
-    close(files->scratch_lock);
+    kedge_store_lock_close(&files->scratch_lock);
     if (!saved && files->folder_made) (void)rmdir(files->new_path);
 }

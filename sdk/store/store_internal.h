@@ -235,6 +235,9 @@ kedge_status kedge_store_locks_open(kedge_store *store, kedge_error *error);
  * for a writer. False when the folder is open. kedge_store_locks_close gives them back. */
 bool kedge_store_locks_borrow(kedge_store *store);
 void kedge_store_locks_close(kedge_store *store);
+/* Unlocks and closes one file, unless it is -1, which it is afterwards. Closing alone would leave
+ * the lock to a child that was forked meanwhile. */
+void kedge_store_lock_close(int *file);
 kedge_status kedge_store_lock(kedge_store *store, kedge_error *error);
 void kedge_store_unlock(kedge_store *store);
 void kedge_store_give_way(kedge_store *store); /* whoever waits for a turn gets the next one */

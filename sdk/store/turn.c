@@ -71,8 +71,7 @@ bool kedge_store_locks_borrow(kedge_store *store)
            errno != EWOULDBLOCK;
 }
 
-/* Closing alone would leave the lock to a child that was forked meanwhile. */
-static void close_file(int *file)
+void kedge_store_lock_close(int *file)
 {
     if (*file < 0) return;
     (void)flock_file(*file, LOCK_UN);
@@ -82,8 +81,8 @@ static void close_file(int *file)
 
 void kedge_store_locks_close(kedge_store *store)
 {
-    close_file(&store->lock_file);
-    close_file(&store->presence_file);
+    kedge_store_lock_close(&store->lock_file);
+    kedge_store_lock_close(&store->presence_file);
 }
 
 /* A mutex goes to any thread that asks when it is free. So a thread that takes turn after turn

@@ -1,5 +1,6 @@
 /* Several processes and threads on one folder, and processes that are killed:
  * really, with SIGKILL. */
+#include "sdk/store/repair_files.h"
 #include "sdk/store/store_internal.h"
 #include "tests/store/fixture.h"
 
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -534,6 +536,28 @@ static void test_closing_leaves_no_lock_to_a_child_that_was_forked(void **state)
     kedge_store_close(next);
 }
 
+/* The folder of the repair, which has the lock, stays for the sake of another program's file. */
+static void test_a_repair_leaves_no_lock_to_a_child_that_was_forked(void **state)
+{
+    fixture *f = *state;
+    kedge_repair_files files;
+    char saved[KEDGE_STORE_PATH_BYTES], others[KEDGE_STORE_PATH_BYTES];
+    snprintf(saved, sizeof saved, "%s/saved", f->folder);
+    assert_int_equal(kedge_repair_files_begin(&files, f->path, saved, &f->error), KEDGE_OK);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    while (child == 0)
+        pause();
+    kedge_repair_file(&files, "others", others);
+    assert_int_equal(mkdir(others, 0700), 0);
+    kedge_repair_files_end(&files, false);
+    kedge_status status = kedge_repair_files_begin(&files, f->path, saved, &f->error);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    if (status != KEDGE_OK) fail_msg("%s", f->error.message);
+    kedge_repair_files_end(&files, false);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
@@ -552,6 +576,7 @@ int main(void)
         TEST(test_a_cache_set_aside_by_another_process_is_let_go),
         TEST(test_the_outbox_asks_for_a_sync_that_survives_a_power_cut_on_every_system),
         TEST(test_closing_leaves_no_lock_to_a_child_that_was_forked),
+        TEST(test_a_repair_leaves_no_lock_to_a_child_that_was_forked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
