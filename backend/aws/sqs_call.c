@@ -69,10 +69,10 @@ bool kedge_sqs_queue_is_missing(const kedge_sqs_call *call)
 }
 
 /* SQS's JSON has the first name; its older protocol and engines have the second one. */
-bool kedge_sqs_parameter_is_invalid(const kedge_sqs_call *call)
+bool kedge_sqs_parameter_is_invalid(const char *code)
 {
-    return kedge_sqs_code_is(call, "InvalidParameterValueException") ||
-           kedge_sqs_code_is(call, "InvalidParameterValue");
+    return strcmp(code, "InvalidParameterValueException") == 0 ||
+           strcmp(code, "InvalidParameterValue") == 0;
 }
 
 kedge_status kedge_sqs_response_invalid(const kedge_sqs_action *action, kedge_error *error)

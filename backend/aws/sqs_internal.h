@@ -73,8 +73,9 @@ kedge_status kedge_sqs_refused(const kedge_sqs_call *call, const kedge_sqs_actio
                                kedge_error *error);
 bool kedge_sqs_code_is(const kedge_sqs_call *call, const char *code);
 bool kedge_sqs_queue_is_missing(const kedge_sqs_call *call);
-/* The value of a parameter is refused: a receipt that is over, a body that is too large. */
-bool kedge_sqs_parameter_is_invalid(const kedge_sqs_call *call);
+/* With this code the value of a parameter is refused: a receipt that is over, a body that is too
+ * large. */
+bool kedge_sqs_parameter_is_invalid(const char *code);
 /* "aws-answer-invalid": a 2xx that is not SQS's, so that nobody knows what happened. */
 kedge_status kedge_sqs_response_invalid(const kedge_sqs_action *action, kedge_error *error);
 /* A number of a response, or a number in a string: both are written. */

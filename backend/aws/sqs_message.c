@@ -272,8 +272,9 @@ kedge_status kedge_sqs_send(kedge_sqs_call *call, kedge_bytes md5, kedge_error *
     kedge_status status = kedge_sqs_run(call, &kedge_sqs_send_message, error);
     if (status == KEDGE_CONFLICT) {
         /* Ids and characters are right, so that these can only mean the size. */
-        if (!call->response.earlier_unknown && (kedge_sqs_parameter_is_invalid(call) ||
-                                                kedge_sqs_code_is(call, "InvalidAttributeValue")))
+        if (!call->response.earlier_unknown &&
+            (kedge_sqs_parameter_is_invalid(call->response.code) ||
+             kedge_sqs_code_is(call, "InvalidAttributeValue")))
             return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "message-too-large",
                               "SQS refused the message: %s", call->response.message);
         return kedge_sqs_refused(call, &kedge_sqs_send_message, error);

@@ -236,7 +236,7 @@ static kedge_status make(const kedge_sqs_options *options, const char *name, con
     if (status == KEDGE_CONFLICT) {
         *refused = kedge_sqs_code_is(&call, "InvalidAttributeName") ||
                    kedge_sqs_code_is(&call, "InvalidAttributeValue") ||
-                   kedge_sqs_parameter_is_invalid(&call);
+                   kedge_sqs_parameter_is_invalid(call.response.code);
         /* Somebody else made it at the same time, with other attributes. */
         if (kedge_sqs_code_is(&call, "QueueNameExists") ||
             kedge_sqs_code_is(&call, "QueueAlreadyExists"))

@@ -72,14 +72,10 @@ kedge_status kedge_sqs_receive(const kedge_sqs *self, const char *url, uint32_t 
  * letters, of a delivery whose visibility ended, and of one that was extended to twelve hours. */
 static bool is_stale(const char *code)
 {
-    static const char *const codes[] = {
-        "ReceiptHandleIsInvalid", "MessageNotInflight",
-        "AWS.SimpleQueueService.MessageNotInflight", /* in a response for several */
-        "InvalidParameterValueException", "InvalidParameterValue"};
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        if (strcmp(code, codes[i]) == 0) return true;
-    }
-    return false;
+    return strcmp(code, "ReceiptHandleIsInvalid") == 0 || strcmp(code, "MessageNotInflight") == 0 ||
+           /* in a response for several */
+           strcmp(code, "AWS.SimpleQueueService.MessageNotInflight") == 0 ||
+           kedge_sqs_parameter_is_invalid(code);
 }
 
 static kedge_status run_on_one(kedge_sqs_call *call, const kedge_sqs_action *action,

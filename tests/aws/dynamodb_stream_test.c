@@ -314,6 +314,17 @@ static void test_a_removal_has_the_keys_alone(void **state)
 #define LEVELS "{\"L\":[{\"L\":[{\"L\":[{\"L\":[{\"L\":[{\"L\":[{\"L\":[{\"L\":["
 #define ENDS   "]}]}]}]}]}]}]}]}"
 
+/* Reads a response with two records: one that Kedge has not written, and Kedge's own. */
+static void read_past(const char *records, const char *partition, kedge_stream_batch *batch)
+{
+    STREAM_BEGIN(ITERATOR("i1"), RESPONSE(records));
+    assert_int_equal(read_from("", batch), KEDGE_OK);
+    assert_int_equal(batch->count, 2);
+    assert_int_equal(batch->changes[0].kind, KEDGE_STREAM_FOREIGN);
+    assert_true(kedge_bytes_equal_text(batch->changes[0].record.key.partition, partition));
+    assert_true(kedge_bytes_equal_text(batch->changes[1].record.key.sort, "b"));
+}
+
 /* Else all that follow it would wait until the stream forgets it. */
 static void test_a_read_gets_past_an_item_that_kedge_has_not_written(void **state)
 {
@@ -329,11 +340,7 @@ static void test_a_read_gets_past_an_item_that_kedge_has_not_written(void **stat
     (void)state;
     for (size_t i = 0; i < sizeof records / sizeof records[0]; i++) {
         kedge_stream_batch batch = {0};
-        STREAM_BEGIN(ITERATOR("i1"), RESPONSE(records[i]));
-        assert_int_equal(read_from("", &batch), KEDGE_OK);
-        assert_int_equal(batch.count, 2);
-        assert_int_equal(batch.changes[0].kind, KEDGE_STREAM_FOREIGN);
-        assert_true(kedge_bytes_equal_text(batch.changes[0].record.key.partition, "p"));
+        read_past(records[i], "p", &batch);
         assert_int_equal(batch.changes[0].record.attribute_count, 0);
         assert_int_equal(batch.changes[1].kind, KEDGE_STREAM_INSERT);
         assert_int_equal(batch.changes[1].record.attribute_count, 1);
@@ -353,12 +360,7 @@ static void test_a_read_gets_past_keys_that_cannot_be_told(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof records / sizeof records[0]; i++) {
         kedge_stream_batch batch = {0};
-        STREAM_BEGIN(ITERATOR("i1"), RESPONSE(records[i]));
-        assert_int_equal(read_from("", &batch), KEDGE_OK);
-        assert_int_equal(batch.count, 2);
-        assert_int_equal(batch.changes[0].kind, KEDGE_STREAM_FOREIGN);
-        assert_true(kedge_bytes_equal_text(batch.changes[0].record.key.partition, "?"));
-        assert_true(kedge_bytes_equal_text(batch.changes[1].record.key.sort, "b"));
+        read_past(records[i], "?", &batch);
         kedge_stream_batch_free(&batch);
         stop();
     }

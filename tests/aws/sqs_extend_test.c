@@ -1,6 +1,7 @@
 /* Deliveries that are extended in one request: what SQS tells of each, or of none. */
 #include "tests/aws/sqs_world.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define OK(text)                                                                                   \
@@ -52,10 +53,39 @@ static void test_several_are_extended_at_once_and_each_is_told_of(void **state)
     sqs_world_end(&world);
 }
 
+/* The second and the third are of a response for one message and of one for several; the last two
+ * are the names of SQS and of its older protocol. */
+static void test_each_refusal_of_a_receipt_makes_it_stale(void **state)
+{
+    static const struct {
+        const char *refused, *code;
+    } rows[] = {
+        {"ReceiptHandleIsInvalid", "stale-receipt"},
+        {"MessageNotInflight", "stale-receipt"},
+        {"AWS.SimpleQueueService.MessageNotInflight", "stale-receipt"},
+        {"InvalidParameterValueException", "stale-receipt"},
+        {"InvalidParameterValue", "stale-receipt"},
+        {"InvalidParameter", "aws-refused"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        sqs_world world;
+        char text[256];
+        kedge_error failures[SEVERAL];
+        snprintf(text, sizeof text, "{\"Failed\":[{\"Id\":\"0\",\"Code\":\"%s\"}]}",
+                 rows[i].refused);
+        BEGIN_SQS(&world, OK(text));
+        extend_several(&world, failures);
+        assert_string_equal(failures[0].code, rows[i].code);
+        sqs_world_end(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_several_are_extended_at_once_and_each_is_told_of),
+        cmocka_unit_test(test_each_refusal_of_a_receipt_makes_it_stale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

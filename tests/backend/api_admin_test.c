@@ -266,56 +266,39 @@ static void test_a_project_is_exported_and_imported(void **state)
     assert_non_null(strstr(folder->complaint, "input-failed"));
 }
 
+/* Runs a command (its argument NULL: it has none) on a folder that is not there. */
+static void make_fresh(folder_world *folder, const char *name, const char *command,
+                       const char *argument)
+{
+    char fresh[100];
+    snprintf(fresh, sizeof fresh, "%s/%s", folder->folder, name);
+    const char *words[12] = {admin_program, "--data", fresh,   "--org", "acme",
+                             "--project",   "notes",  command, argument};
+    size_t count = argument == NULL ? 8 : 9;
+    assert_int_equal(run_words(folder, (char **)(uintptr_t)words), 1);
+    assert_non_null(strstr(folder->complaint, "not-a-data-folder"));
+    words[count] = "--create";
+    assert_int_equal(run_words(folder, (char **)(uintptr_t)words), 0);
+}
+
 static void test_an_import_makes_the_folder_when_told_so(void **state)
 {
     folder_world *folder = *state;
     char line[400];
-    char fresh[100];
     snprintf(line, sizeof line, PROJECT "export|%s/notes.jsonl", folder->folder);
     assert_int_equal(run(folder, line), 0);
-    snprintf(fresh, sizeof fresh, "%s/fresh", folder->folder);
     snprintf(line, sizeof line, "%s/notes.jsonl", folder->folder);
-    char *words[] = {(char *)(uintptr_t)admin_program,
-                     (char *)(uintptr_t) "--data",
-                     fresh,
-                     (char *)(uintptr_t) "--org",
-                     (char *)(uintptr_t) "acme",
-                     (char *)(uintptr_t) "--project",
-                     (char *)(uintptr_t) "notes",
-                     (char *)(uintptr_t) "import",
-                     line,
-                     NULL,
-                     NULL};
-    assert_int_equal(run_words(folder, words), 1);
-    assert_non_null(strstr(folder->complaint, "not-a-data-folder"));
-    words[9] = (char *)(uintptr_t) "--create";
-    assert_int_equal(run_words(folder, words), 0);
+    make_fresh(folder, "fresh", "import", line);
     check_number(folder, "newest", 3);
 }
 
 static void test_so_does_a_project_of_either_kind(void **state)
 {
     folder_world *folder = *state;
-    static const char *const commands[] = {"create-project", "create-log-project"};
-    for (size_t i = 0; i < 2; i++) {
-        char fresh[100];
-        snprintf(fresh, sizeof fresh, "%s/fresh%zu", folder->folder, i);
-        char *words[] = {(char *)(uintptr_t)admin_program,
-                         (char *)(uintptr_t) "--data",
-                         fresh,
-                         (char *)(uintptr_t) "--org",
-                         (char *)(uintptr_t) "acme",
-                         (char *)(uintptr_t) "--project",
-                         (char *)(uintptr_t) "notes",
-                         (char *)(uintptr_t)commands[i],
-                         NULL,
-                         NULL};
-        assert_int_equal(run_words(folder, words), 1);
-        assert_non_null(strstr(folder->complaint, "not-a-data-folder"));
-        words[8] = (char *)(uintptr_t) "--create";
-        assert_int_equal(run_words(folder, words), 0);
-        check_string(folder, "kind", i == 0 ? "versions" : "log");
-    }
+    make_fresh(folder, "fresh1", "create-project", NULL);
+    check_string(folder, "kind", "versions");
+    make_fresh(folder, "fresh2", "create-log-project", NULL);
+    check_string(folder, "kind", "log");
 }
 
 static void test_checkpoints_are_written_on_demand(void **state)
