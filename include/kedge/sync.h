@@ -248,11 +248,13 @@ KEDGE_API kedge_status kedge_rejected_dismiss_through(kedge_db *db, int64_t sequ
 /* Requests the versions of the project from the server, newest first: a JSON array of objects
  * {version, created, mutations: [{client, id, name, args, timestamp, user, outcome, code?,
  * message?}]}. `before`: only versions below this one; 0: from the newest on. At most `limit`
- * versions (1 to 100). Blocks up to `timeout_ms` (-1: as long as a request may take). The caller
- * owns `*versions` and must free it with kedge_document_free. Errors: KEDGE_INVALID_ARGUMENT, also
- * in a callback on the worker thread; KEDGE_NETWORK, KEDGE_TIMEOUT, KEDGE_UNAUTHORIZED,
- * KEDGE_FORBIDDEN, KEDGE_NOT_FOUND, KEDGE_PROTOCOL, KEDGE_UNAVAILABLE, KEDGE_LIMIT_EXCEEDED,
- * KEDGE_CANCELLED, KEDGE_NO_MEMORY. */
+ * versions (1 to 100). Blocks up to `timeout_ms` (-1: as long as a request may take once the worker
+ * has sent it, which it does after a pull that it applies). With the option `caller_driven`, what
+ * the loop does on this thread, such as a large pull, may take longer than that. The caller owns
+ * `*versions` and must free it with kedge_document_free. Errors: KEDGE_INVALID_ARGUMENT, also in a
+ * callback on the worker thread; KEDGE_NETWORK, KEDGE_TIMEOUT, KEDGE_UNAUTHORIZED, KEDGE_FORBIDDEN,
+ * KEDGE_NOT_FOUND, KEDGE_PROTOCOL, KEDGE_UNAVAILABLE, KEDGE_LIMIT_EXCEEDED, KEDGE_CANCELLED,
+ * KEDGE_NO_MEMORY. */
 KEDGE_API kedge_status kedge_history(kedge_db *db, int64_t before, int32_t limit,
                                      int32_t timeout_ms, kedge_document **versions,
                                      kedge_error *KEDGE_NULLABLE error);

@@ -7,8 +7,9 @@
 
 typedef struct kedge_history_call kedge_history_call;
 
-/* On the waiting thread's stack. All but `over` is the worker's from when it was queued to when it
- * is over; `over` is guarded by the database's lock. */
+/* All but the last two members is the worker's from when the worker has taken the call to when the
+ * call is over; these two are guarded by the database's lock. The thread that waits frees the call,
+ * or, when it has given the call up, the worker. */
 struct kedge_history_call {
     kedge_db *db;
     kedge_history_call *next;
@@ -22,7 +23,12 @@ struct kedge_history_call {
     kedge_status status;
     kedge_error error;
     bool over;
+    bool given_up;
 };
+
+void kedge_history_free(kedge_history_call *call);
+/* Takes the call out of the list; false: it is not in there. */
+bool kedge_history_unlink(kedge_history_call **list, const kedge_history_call *call);
 
 /* The server's response as kedge_history gives it. KEDGE_PROTOCOL: it is none. KEDGE_NO_MEMORY. */
 kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, kedge_error *error);

@@ -75,19 +75,31 @@ kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, ked
     return status;
 }
 
+void kedge_history_free(kedge_history_call *call)
+{
+    kedge_buffer_free(&call->versions);
+    kedge_release(call->db->environment.allocator, call);
+}
+
+bool kedge_history_unlink(kedge_history_call **list, const kedge_history_call *call)
+{
+    while (*list != NULL && *list != call)
+        list = &(*list)->next;
+    if (*list == NULL) return false;
+    *list = call->next;
+    return true;
+}
+
 static void send_call(kedge_db *db, kedge_history_call *call);
 
 /* Hands the call back to the thread that waits; it may be gone right after. */
 static void end_call(kedge_db *db, kedge_history_call *call, kedge_status status)
 {
-    kedge_history_call **place = &db->worker.history;
-    while (*place != NULL && *place != call) {
-        place = &(*place)->next;
-    }
-    if (*place == call) *place = call->next;
+    (void)kedge_history_unlink(&db->worker.history, call);
     pthread_mutex_lock(&db->lock);
     call->status = status;
     call->over = true;
+    if (call->given_up) kedge_history_free(call);
     db->shared.generation++;
     pthread_cond_broadcast(&db->moved);
     pthread_mutex_unlock(&db->lock);

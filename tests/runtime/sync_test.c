@@ -1,4 +1,4 @@
-/* Syncing with a server that works: push, pull, pokes, watches, waits, tokens, history. */
+/* Syncing with a server that works: push, pull, pokes, watches, waits, tokens. */
 #include "sdk/runtime/db.h"
 #include "tests/runtime/client.h"
 #include "tests/runtime/mini_backend.h"
@@ -394,50 +394,11 @@ static void test_whoever_goes_online_is_asked_for_another_token(void **state)
     kedge_close(db);
 }
 
-static void test_history_is_asked_of_the_server(void **state)
-{
-    world *here = *state;
-    kedge_error error = {0};
-    kedge_document *versions = NULL;
-    kedge_db *db = open_in(here, here->folder);
-    mini_backend_put(here->backend, "a", "1");
-    assert_int_equal(kedge_history(db, 0, 10, 10000, &versions, &error), KEDGE_OK);
-    assert_string_equal(
-        kedge_document_json(versions, NULL),
-        "[{\"created\":1000,\"mutations\":[{\"args\":{},\"client\":\"c\",\"id\":1,\"name\":"
-        "\"kedge.put\",\"outcome\":\"applied\",\"timestamp\":5,\"user\":\"\"}],\"version\":1}]");
-    assert_string_equal(kedge_document_id(versions, NULL), "");
-    kedge_document_free(versions);
-    versions = NULL;
-    mini_backend_fail(here->backend, true);
-    assert_int_equal(kedge_history(db, 0, 10, 10000, &versions, &error), KEDGE_UNAVAILABLE);
-    assert_string_equal(error.code, "unavailable");
-    assert_null(versions);
-    kedge_set_online(db, false, NULL);
-    assert_int_equal(kedge_history(db, 0, 10, 10000, &versions, &error), KEDGE_NETWORK);
-    kedge_close(db);
-}
-
 static bool hang(void *context, const scripted_request *request)
 {
     (void)context;
     scripted_hang(request);
     return false;
-}
-
-static void test_history_gives_up_in_time(void **state)
-{
-    world *here = *state;
-    kedge_error error = {0};
-    kedge_document *versions = NULL;
-    scripted_server *hung = scripted_server_start(hang, NULL);
-    kedge_options options = client_options(here->folder, scripted_server_url(hung));
-    kedge_db *db = client_open(&options);
-    int64_t began = client_now_ms();
-    assert_int_equal(kedge_history(db, 0, 10, 100, &versions, &error), KEDGE_TIMEOUT);
-    assert_in_range(client_now_ms() - began, 90, 5000);
-    kedge_close(db);
-    scripted_server_stop(hung);
 }
 
 /* A thread that is inside a blocking call when the database is closed. */
@@ -479,83 +440,6 @@ static void test_closing_ends_a_wait(void **state)
     scripted_server_stop(hung);
 }
 
-/* A callback that keeps the worker, after which a call and the closing are asked for at once. */
-typedef struct keeper {
-    kedge_db *db;
-    kedge_watch_token *token;
-    pthread_mutex_t lock;
-    pthread_cond_t moved;
-    bool inside;
-    bool open;
-    kedge_status history;
-} keeper;
-
-static void keep_worker(void *userdata, const kedge_change *changes, size_t count)
-{
-    keeper *self = userdata;
-    (void)changes;
-    (void)count;
-    pthread_mutex_lock(&self->lock);
-    kedge_watch_free(self->token);
-    self->inside = true;
-    pthread_cond_broadcast(&self->moved);
-    while (!self->open)
-        pthread_cond_wait(&self->moved, &self->lock);
-    pthread_mutex_unlock(&self->lock);
-}
-
-static void *ask_history(void *context)
-{
-    keeper *self = context;
-    kedge_document *versions = NULL;
-    self->history = kedge_history(self->db, 0, 10, -1, &versions, NULL);
-    return NULL;
-}
-
-static void *close_it(void *context)
-{
-    kedge_close(context);
-    return NULL;
-}
-
-static void wait_until_asked(kedge_db *db, bool for_closing)
-{
-    for (bool asked = false; !asked; poll(NULL, 0, 1)) {
-        pthread_mutex_lock(&db->lock);
-        asked = for_closing ? db->shared.closing : db->shared.history != NULL;
-        pthread_mutex_unlock(&db->lock);
-    }
-}
-
-static void test_closing_ends_a_call_that_the_worker_has_not_seen(void **state)
-{
-    world *here = *state;
-    pthread_t asker, closer;
-    kedge_options options = client_options(here->folder, scripted_dead_url());
-    options.offline = true;
-    keeper self = {.db = client_open(&options),
-                   .lock = PTHREAD_MUTEX_INITIALIZER,
-                   .moved = PTHREAD_COND_INITIALIZER};
-    assert_int_equal(kedge_watch(self.db, NULL, keep_worker, &self, NULL, &self.token, NULL),
-                     KEDGE_OK);
-    client_put(self.db, "a", "1");
-    pthread_mutex_lock(&self.lock);
-    while (!self.inside)
-        pthread_cond_wait(&self.moved, &self.lock);
-    pthread_mutex_unlock(&self.lock);
-    assert_int_equal(pthread_create(&asker, NULL, ask_history, &self), 0);
-    wait_until_asked(self.db, false);
-    assert_int_equal(pthread_create(&closer, NULL, close_it, self.db), 0);
-    wait_until_asked(self.db, true);
-    pthread_mutex_lock(&self.lock);
-    self.open = true;
-    pthread_cond_broadcast(&self.moved);
-    pthread_mutex_unlock(&self.lock);
-    pthread_join(asker, NULL);
-    pthread_join(closer, NULL);
-    assert_int_equal(self.history, KEDGE_CANCELLED);
-}
-
 #define WORLD_TEST(test) cmocka_unit_test_setup_teardown(test, make_world, end_world)
 
 int main(void)
@@ -573,10 +457,7 @@ int main(void)
         WORLD_TEST(test_a_callback_on_the_worker_cannot_wait_for_the_worker),
         WORLD_TEST(test_an_expired_token_is_renewed),
         WORLD_TEST(test_whoever_goes_online_is_asked_for_another_token),
-        WORLD_TEST(test_history_is_asked_of_the_server),
-        WORLD_TEST(test_history_gives_up_in_time),
         WORLD_TEST(test_closing_ends_a_wait),
-        WORLD_TEST(test_closing_ends_a_call_that_the_worker_has_not_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
