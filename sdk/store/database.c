@@ -178,6 +178,7 @@ kedge_status kedge_store_db_fail(kedge_store_db *db, int code, const char *doing
                                  kedge_error *error)
 {
     kedge_status status = status_of(code);
+    db->failure = code;
     switch (status) {
     case KEDGE_NO_MEMORY:
         return kedge_fail_no_memory(error);
@@ -198,10 +199,22 @@ kedge_status kedge_store_db_fail(kedge_store_db *db, int code, const char *doing
     }
 }
 
+/* By SQLite. */
+static bool has_ended(const kedge_store_db *db)
+{
+    return db->begun && !kedge_store_db_in_transaction(db);
+}
+
+kedge_status kedge_store_db_check(kedge_store_db *db, kedge_error *error)
+{
+    if (!has_ended(db)) return KEDGE_OK;
+    return kedge_store_db_fail(db, db->failure, "reading in a transaction", error);
+}
+
 kedge_status kedge_store_db_execute(kedge_store_db *db, const char *sql, kedge_error *error)
 {
-    char *whole;
-    int code = kedge_pieces_put(sql, &whole);
+    char *whole = NULL;
+    int code = has_ended(db) ? db->failure : kedge_pieces_put(sql, &whole);
     if (code == SQLITE_OK) code = sqlite3_exec(db->handle, whole ? whole : sql, NULL, NULL, NULL);
     sqlite3_free(whole);
     if (code == SQLITE_OK) return KEDGE_OK;
@@ -218,7 +231,10 @@ kedge_status kedge_store_db_begin(kedge_store_db *db, kedge_error *error)
     (void)sqlite3_db_status(db->handle, SQLITE_DBSTATUS_CACHE_WRITE, &db->written, &highest, 0);
     kedge_status status = kedge_store_db_take(db, "BEGIN IMMEDIATE", &statement, error);
     if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
-    return status;
+    if (status != KEDGE_OK) return status;
+    db->begun = true;
+    db->failure = SQLITE_NOMEM; /* until another one is known */
+    return KEDGE_OK;
 }
 
 /* A statement that still has a row would keep its snapshot open after the commit. */
@@ -238,6 +254,7 @@ kedge_status kedge_store_db_commit(kedge_store_db *db, kedge_error *error)
     if (db->rehearsing) return KEDGE_OK;
     kedge_status status = kedge_store_db_take(db, "COMMIT", &statement, error);
     if (status == KEDGE_OK) status = kedge_store_db_run(db, statement, error);
+    if (status == KEDGE_OK) db->begun = false;
     return status;
 }
 
@@ -249,6 +266,7 @@ bool kedge_store_db_in_transaction(const kedge_store_db *db)
 void kedge_store_db_rollback(kedge_store_db *db)
 {
     sqlite3_stmt *statement;
+    db->begun = false;
     if (!db->handle) return;
     kedge_store_db_reset(db);
     /* After a change of the schema SQLite first prepares the statement again, for which there may
@@ -333,7 +351,7 @@ kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_st
 
 kedge_status kedge_store_db_step(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error)
 {
-    int code = db->bind_code;
+    int code = has_ended(db) ? db->failure : db->bind_code;
     if (code == SQLITE_OK) {
         code = sqlite3_step(statement);
         if (code == SQLITE_ROW) return KEDGE_OK;

@@ -32,6 +32,8 @@ typedef struct kedge_store_db {
     bool row_damaged;    /* a row is damaged; the others can be read */
     /* begin a transaction only once and do not commit it: it will be rolled back */
     bool rehearsing;
+    bool begun;  /* a transaction, by kedge_store_db_begin */
+    int failure; /* the last one, in SQLite's code */
     bool marked;
     unsigned mark; /* SQLite's number of the file's state when it was marked */
     dev_t device;  /* which file it is: another process may have set it aside */
@@ -72,6 +74,11 @@ kedge_status kedge_store_db_commit(kedge_store_db *db, kedge_error *error);
 void kedge_store_db_reset(kedge_store_db *db);
 void kedge_store_db_rollback(kedge_store_db *db); /* may be called when nothing is open */
 bool kedge_store_db_in_transaction(const kedge_store_db *db);
+/* When a statement fails for want of memory or of room, or after an I/O error, SQLite may end the
+ * transaction that it is in, also when it only reads. Until the rollback all statements, the commit
+ * too, then fail as that one did, so that nothing goes on without its transaction. So does this
+ * call, for whoever has passed over a failure. */
+kedge_status kedge_store_db_check(kedge_store_db *db, kedge_error *error);
 
 /* SQLite's number of the state of the file: another one after each commit of any connection, once
  * this one has begun a transaction. False: it is not known. */

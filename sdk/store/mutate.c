@@ -107,9 +107,9 @@ static kedge_status run_edit(kedge_store *store, kedge_edit *made, kedge_edit_st
     if (status == KEDGE_OK && row_args)
         status = write_row_args(made, &read, written, row_args, error);
     if (status == KEDGE_OK) {
-        kedge_replay_record(store, &state->outbox, &state->cache, &read, written);
-        status = kedge_undo_record(store, made, written, error);
+        status = kedge_replay_record(store, &state->outbox, &state->cache, &read, written, error);
     }
+    if (status == KEDGE_OK) status = kedge_undo_record(store, made, written, error);
     if (status == KEDGE_OK) {
         status = kedge_prediction_write_run(store, written, &state->cache, made->changes, error);
     }

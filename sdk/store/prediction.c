@@ -319,9 +319,8 @@ static kedge_status advance_in_memory(kedge_store *store, const kedge_wire_patch
     if (base && delta && prediction) status = delta_make(store, patch, base, delta, error);
     if (status == KEDGE_OK)
         status = kedge_replay_again(store, next, other, delta, base, prediction, error);
-    /* The run of all needs less memory. SQLite may have ended the transaction for want of it. */
-    if (status == KEDGE_NO_MEMORY && kedge_store_db_in_transaction(&store->cache))
-        status = KEDGE_DONE;
+    /* The run of all needs less memory. It fails at once when SQLite has ended a transaction. */
+    if (status == KEDGE_NO_MEMORY) status = KEDGE_DONE;
     if (status == KEDGE_OK)
         status = write_prediction(store, base, delta, prediction, next, changes, error);
     kedge_overlay_free(prediction);

@@ -81,10 +81,11 @@ kedge_status kedge_replay_pending(kedge_store *store, const kedge_cache_meta *ne
 kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next, int64_t other,
                                 const kedge_overlay *delta, kedge_overlay *base,
                                 kedge_overlay *prediction, kedge_error *error);
-/* Records what the edit that is made next has read and written; before it is written. */
-void kedge_replay_record(kedge_store *store, const kedge_outbox_meta *outbox,
-                         const kedge_cache_meta *cache, const kedge_recording *read,
-                         const kedge_overlay *written);
+/* Records what the edit that is made next has read and written; before it is written. An edit that
+ * cannot be recorded is made nevertheless. */
+kedge_status kedge_replay_record(kedge_store *store, const kedge_outbox_meta *outbox,
+                                 const kedge_cache_meta *cache, const kedge_recording *read,
+                                 const kedge_overlay *written, kedge_error *error);
 /* The footprints count only for the cache with this meta row. Of one that is being written call
  * this after the commit. */
 void kedge_store_stamp_footprints(kedge_store *store, const kedge_cache_meta *committed);

@@ -229,8 +229,7 @@ kedge_status kedge_pull_commit(kedge_store *store, const kedge_cache_meta *cache
     if (status == KEDGE_OK) status = kedge_wal_prepare(&store->cache, error);
     if (status != KEDGE_OK) return status;
     kedge_store_phase(store, "pull-before-inbox");
-    if (kedge_store_db_in_transaction(&store->outbox))
-        status = kedge_wal_commit(&store->outbox, error);
+    if (store->outbox.begun) status = kedge_wal_commit(&store->outbox, error);
     if (status != KEDGE_OK) return status;
     kedge_store_phase(store, "pull-before-cache");
     status = kedge_store_db_commit(&store->cache, error);

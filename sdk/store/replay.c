@@ -221,9 +221,9 @@ kedge_status kedge_replay_again(kedge_store *store, const kedge_cache_meta *next
 
 /* ---- a new edit ---- */
 
-void kedge_replay_record(kedge_store *store, const kedge_outbox_meta *outbox,
-                         const kedge_cache_meta *cache, const kedge_recording *read,
-                         const kedge_overlay *written)
+kedge_status kedge_replay_record(kedge_store *store, const kedge_outbox_meta *outbox,
+                                 const kedge_cache_meta *cache, const kedge_recording *read,
+                                 const kedge_overlay *written, kedge_error *error)
 {
     bool sound = kedge_store_has_footprints(store, cache);
     if (!sound && outbox->pending_rows == 0) {
@@ -231,11 +231,12 @@ void kedge_replay_record(kedge_store *store, const kedge_outbox_meta *outbox,
         sound = true;
     }
     begin_footprints(store, sound);
-    if (!sound) return;
+    if (!sound) return KEDGE_OK;
     store->footprints_sound =
         kedge_footprints_add(&store->footprints, outbox->last_sequence + 1, outbox->highest_id + 1,
                              read, written, kedge_cache_reader(&store->cache), NULL) == KEDGE_OK;
-    if (store->footprints_sound) return;
+    if (store->footprints_sound) return KEDGE_OK;
     kedge_store_drop_footprints(store);
     store->untraceable_rows = outbox->pending_rows;
+    return kedge_store_db_check(&store->cache, error);
 }

@@ -3,6 +3,7 @@
 #include "backend/sqlite/sqlite_ports.h"
 #include "backend/sqlite/writer.h"
 #include "tests/ports/world.h"
+#include "tests/support/sqlite_memory.h"
 
 #include <sqlite3.h>
 
@@ -145,30 +146,6 @@ static void test_the_database_of_another_application_is_refused_and_kept(void **
 
 /* ---- without memory ---- */
 
-/* SQLite's memory is not the allocator's: it fails by itself. */
-static sqlite3_mem_methods sqlite_memory;
-static int sqlite_calls;
-static int sqlite_fail_at; /* 0: none */
-
-static void *sqlite_allocate(int size)
-{
-    return ++sqlite_calls == sqlite_fail_at ? NULL : sqlite_memory.xMalloc(size);
-}
-
-static void *sqlite_reallocate(void *block, int size)
-{
-    return ++sqlite_calls == sqlite_fail_at ? NULL : sqlite_memory.xRealloc(block, size);
-}
-
-static void watch_sqlite_memory(void)
-{
-    assert_int_equal(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &sqlite_memory), SQLITE_OK);
-    sqlite3_mem_methods watched = sqlite_memory;
-    watched.xMalloc = sqlite_allocate;
-    watched.xRealloc = sqlite_reallocate;
-    assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &watched), SQLITE_OK);
-}
-
 /* In UTF-16 every text that SQLite gives needs memory. */
 static void test_an_opening_survives_every_failed_allocation_of_sqlite(void **state)
 {
@@ -176,19 +153,19 @@ static void test_an_opening_survives_every_failed_allocation_of_sqlite(void **st
     bool opened = false;
     int failed = 0;
     execute(f->path, "PRAGMA encoding = 'UTF-16'; CREATE TABLE t(a); DROP TABLE t");
-    for (sqlite_fail_at = 1; !opened; sqlite_fail_at++) {
+    for (uint64_t nth = 1; !opened; nth++) {
         kedge_records records;
-        sqlite_calls = 0;
+        sqlite_memory_fail_at(nth);
         kedge_status status =
             kedge_sqlite_records_open(&f->around.environment, f->path, &records, &f->error);
-        opened = status == KEDGE_OK && sqlite_calls < sqlite_fail_at;
+        opened = status == KEDGE_OK && sqlite_memory_calls() < nth;
         if (status == KEDGE_OK)
             records.vtable->close(records.self);
         else
             assert_status(status, KEDGE_NO_MEMORY);
         failed += status != KEDGE_OK;
     }
-    sqlite_fail_at = 0;
+    sqlite_memory_fail_at(0);
     assert_true(failed > 10);
 }
 
@@ -197,6 +174,7 @@ static void test_a_copy_without_memory_is_not_damaged(void **state)
     fixture *f = *state;
     char copy[128];
     bool copied = false;
+    uint64_t nth = 1;
     world_path(&f->around, "copy.db", copy);
     execute(f->path, "PRAGMA encoding = 'UTF-16'; CREATE TABLE t(a); DROP TABLE t");
     kedge_records records = open_records(f);
@@ -206,18 +184,18 @@ static void test_a_copy_without_memory_is_not_damaged(void **state)
         assert_ok(put(&records, sort, 20000));
     }
     records.vtable->close(records.self);
-    for (sqlite_fail_at = 1; !copied; sqlite_fail_at++) {
-        sqlite_calls = 0;
+    for (; !copied; nth++) {
+        sqlite_memory_fail_at(nth);
         kedge_status status = kedge_sqlite_copy(f->path, copy, &f->error);
-        copied = status == KEDGE_OK && sqlite_calls < sqlite_fail_at;
+        copied = status == KEDGE_OK && sqlite_memory_calls() < nth;
         /* SQLite's check does not always say why it could not read a page. */
         if (status == KEDGE_IO)
             assert_non_null(strstr(f->error.message, "failed to get page"));
         else if (status != KEDGE_OK)
             assert_status(status, KEDGE_NO_MEMORY);
     }
-    assert_true(sqlite_fail_at > 10);
-    sqlite_fail_at = 0;
+    sqlite_memory_fail_at(0);
+    assert_true(nth > 10);
 }
 
 /* ---- two processes ---- */
@@ -446,7 +424,7 @@ static void test_the_log_stays_bounded_however_much_is_written(void **state)
 
 int main(void)
 {
-    watch_sqlite_memory();
+    sqlite_memory_watch();
     const struct CMUnitTest tests[] = {
         apart(test_records_are_there_after_reopening),
         apart(test_messages_receipts_and_deduplication_outlive_a_reopening),

@@ -8,9 +8,9 @@
 #include "tests/support/failing_allocator.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/support/sampling.h"
+#include "tests/support/sqlite_memory.h"
 
 #include <setjmp.h>
-#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -403,44 +403,14 @@ static void test_a_failed_allocation_at_any_point_loses_nothing(void **state)
     end(&s);
 }
 
-/* SQLite's memory is not the allocator's: it fails by itself. */
-static sqlite3_mem_methods sqlite_memory;
-static uint64_t sqlite_calls;
-static uint64_t sqlite_fail_at;
-
-static bool sqlite_fails(void)
-{
-    return ++sqlite_calls == sqlite_fail_at;
-}
-
-static void *sqlite_allocate(int size)
-{
-    return sqlite_fails() ? NULL : sqlite_memory.xMalloc(size);
-}
-
-static void *sqlite_reallocate(void *block, int size)
-{
-    return sqlite_fails() ? NULL : sqlite_memory.xRealloc(block, size);
-}
-
-static void watch_sqlite_memory(void)
-{
-    assert_int_equal(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &sqlite_memory), SQLITE_OK);
-    sqlite3_mem_methods watched = sqlite_memory;
-    watched.xMalloc = sqlite_allocate;
-    watched.xRealloc = sqlite_reallocate;
-    assert_int_equal(sqlite3_config(SQLITE_CONFIG_MALLOC, &watched), SQLITE_OK);
-}
-
 static uint64_t run_without(uint64_t nth)
 {
     script s;
     begin(&s, 1);
-    sqlite_calls = 0;
-    sqlite_fail_at = nth;
+    sqlite_memory_fail_at(nth);
     run(&s);
-    uint64_t calls = sqlite_calls;
-    sqlite_fail_at = 0;
+    uint64_t calls = sqlite_memory_calls();
+    sqlite_memory_fail_at(0);
     go_on(&s);
     reopen_and_check(&s);
     end(&s);
@@ -459,7 +429,7 @@ static void test_a_failed_allocation_within_sqlite_loses_nothing(void **state)
 
 int main(void)
 {
-    watch_sqlite_memory();
+    sqlite_memory_watch();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_io_error_at_any_call_loses_nothing),
         cmocka_unit_test(test_an_io_error_at_any_call_of_a_paged_pull_loses_nothing),
