@@ -31,7 +31,7 @@ static kedge_status was_sent(int64_t sequence, kedge_error *error)
 /* A client-only edit that conflicted and is about to be made again is pending, without a row. */
 static kedge_status check_waiting(kedge_store *store, int64_t sequence, kedge_error *error)
 {
-    static const char *const sql = "SELECT 1 FROM rejected WHERE sequence = ?1 AND state = 4";
+    static const char *const sql = "SELECT 1 FROM rejected {at} AND state = 4";
     int64_t found;
     kedge_status status =
         kedge_store_db_find_number(&store->outbox, sql, &found, error, "i", sequence);

@@ -1,4 +1,6 @@
 /* What other processes that have the folder open are told of a commit: the cache's table `change`.
+ * Their footprints follow it, too (footprint_follow.c): so an edit has a row even when it changes
+ * nothing.
  *
  * A row is written in the transaction of the commit itself, and only while another process is
  * there. `number` rises by one a row. `changes` is the commit's set, or NULL when it is too large
@@ -50,8 +52,9 @@ kedge_status kedge_change_log_begin(kedge_store *store, kedge_error *error)
     if (store->log_writer == 0)
         store->environment->random(store->environment->context, (char *)&store->log_writer,
                                    sizeof store->log_writer);
-    return kedge_store_db_number(&store->cache, "SELECT max(number) FROM change", &store->log_told,
-                                 error);
+    kedge_status status = kedge_store_db_number(&store->cache, "{newest}", &store->log_told, error);
+    store->log_last = store->log_told;
+    return status;
 }
 
 /* Returns false when the row does not hold a list of changes. */
@@ -88,8 +91,7 @@ static void tell_row(kedge_store *store, sqlite3_stmt *row)
 
 kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error)
 {
-    static const char *const sql = "SELECT number, writer, by, changes, {intact change} FROM "
-                                   "change WHERE number > ?1 ORDER BY number";
+    static const char *const sql = "{changes}";
     sqlite3_stmt *rows;
     kedge_status status =
         kedge_store_db_bind(&store->cache, sql, &rows, error, "i", store->log_told);
@@ -97,7 +99,29 @@ kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error)
     while ((status = kedge_store_db_step(&store->cache, rows, error)) == KEDGE_OK)
         tell_row(store, rows);
     store->log_followed = status == KEDGE_DONE;
+    store->log_last = store->log_told;
     return store->log_followed ? KEDGE_OK : status;
+}
+
+kedge_status kedge_change_log_before(kedge_store *store, int64_t number, int64_t count,
+                                     kedge_overlay *before, kedge_error *error)
+{
+    static const char *const sql = "{changes} DESC";
+    sqlite3_stmt *rows;
+    kedge_change_set changes;
+    bool listed = true;
+    kedge_status status = kedge_store_db_bind(&store->cache, sql, &rows, error, "i", number);
+    while (status == KEDGE_OK && listed) {
+        status = kedge_store_db_step(&store->cache, rows, error);
+        if (status != KEDGE_OK) break;
+        listed = sqlite3_column_int64(rows, 0) == number + count--;
+        listed =
+            read_row(store, rows, &changes) && kedge_changes_before(&changes, before) && listed;
+        kedge_change_set_free(&changes);
+    }
+    sqlite3_reset(rows);
+    if (status == KEDGE_OK) return KEDGE_DONE;
+    return status == KEDGE_DONE && count == 0 ? KEDGE_OK : status;
 }
 
 /* ---- writing ---- */
@@ -117,7 +141,8 @@ static kedge_status insert(kedge_store *store, const kedge_change_set *changes, 
         changes && !changes->all && changes->values && changes->bytes.size <= KEDGE_STORE_LOG_BYTES;
     kedge_store_bind_integer(db, statement, 1, store->log_writer);
     kedge_store_bind_integer(db, statement, 2, by);
-    if (listed) kedge_store_bind_blob(db, statement, 3, changes->bytes.data, changes->bytes.size);
+    size_t size = listed ? changes->bytes.size : 0;
+    if (listed) kedge_store_bind_blob(db, statement, 3, size > 0 ? changes->bytes.data : "", size);
     return kedge_store_db_run(db, statement, error);
 }
 
@@ -132,16 +157,16 @@ kedge_status kedge_change_log_write(kedge_store *store, const kedge_change_set *
                                     kedge_changed_by by, kedge_error *error)
 {
     static const char *const trim =
-        "DELETE FROM change WHERE number <="
-        " (SELECT max(number) FROM change) - " KEDGE_SQL_NUMBER(KEDGE_STORE_LOG_ROWS);
+        "DELETE FROM change WHERE number <= ({newest}) - " KEDGE_SQL_NUMBER(KEDGE_STORE_LOG_ROWS);
     kedge_store_db *db = &store->cache;
     KEDGE_ASSERT(store->locked && kedge_store_db_in_transaction(db));
     if (is_off(store) || db->rehearsing) return KEDGE_OK;
     kedge_status status = KEDGE_OK;
     if (store->in_company || others_wrote(store)) status = kedge_change_log_follow(store, error);
     store->log_followed = status == KEDGE_OK;
-    bool nothing = changes && !changes->all && changes->count == 0;
+    bool nothing = by == KEDGE_CHANGED_BY_PULL && changes && !changes->all && changes->count == 0;
     if (status != KEDGE_OK || nothing || !store->in_company) return status;
+    store->log_last++;
     status = insert(store, changes, by, error);
     return status == KEDGE_OK ? kedge_store_db_change(db, trim, error, "") : status;
 }

@@ -121,6 +121,11 @@ static bool keep_all(const kedge_change_set *from, kedge_overlay *befores, kedge
     return true;
 }
 
+bool kedge_changes_before(const kedge_change_set *changes, kedge_overlay *before)
+{
+    return keep_all(changes, before, NULL);
+}
+
 static void add_all(kedge_change_set *changes, const kedge_overlay *befores,
                     const kedge_overlay *afters)
 {

@@ -199,22 +199,24 @@ kedge_status kedge_store_db_fail(kedge_store_db *db, int code, const char *doing
     }
 }
 
-/* By SQLite. */
-static bool has_ended(const kedge_store_db *db)
+/* The failure for which SQLite has ended the transaction. */
+static int ended_by(const kedge_store_db *db)
 {
-    return db->begun && !kedge_store_db_in_transaction(db);
+    return db->begun && !kedge_store_db_in_transaction(db) ? db->failure : SQLITE_OK;
 }
 
 kedge_status kedge_store_db_check(kedge_store_db *db, kedge_error *error)
 {
-    if (!has_ended(db)) return KEDGE_OK;
-    return kedge_store_db_fail(db, db->failure, "reading in a transaction", error);
+    int code = ended_by(db);
+    if (code == SQLITE_OK) return KEDGE_OK;
+    return kedge_store_db_fail(db, code, "running a statement", error);
 }
 
 kedge_status kedge_store_db_execute(kedge_store_db *db, const char *sql, kedge_error *error)
 {
     char *whole = NULL;
-    int code = has_ended(db) ? db->failure : kedge_pieces_put(sql, &whole);
+    int code = ended_by(db);
+    if (code == SQLITE_OK) code = kedge_pieces_put(sql, &whole);
     if (code == SQLITE_OK) code = sqlite3_exec(db->handle, whole ? whole : sql, NULL, NULL, NULL);
     sqlite3_free(whole);
     if (code == SQLITE_OK) return KEDGE_OK;
@@ -351,7 +353,8 @@ kedge_status kedge_store_db_take(kedge_store_db *db, const char *sql, sqlite3_st
 
 kedge_status kedge_store_db_step(kedge_store_db *db, sqlite3_stmt *statement, kedge_error *error)
 {
-    int code = has_ended(db) ? db->failure : db->bind_code;
+    int code = ended_by(db);
+    if (code == SQLITE_OK) code = db->bind_code;
     if (code == SQLITE_OK) {
         code = sqlite3_step(statement);
         if (code == SQLITE_ROW) return KEDGE_OK;

@@ -56,7 +56,7 @@ kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer
                               kedge_buffer *args, kedge_error *error)
 {
     static const char *const sql = "SELECT name, args, state, {intact rejected} FROM rejected "
-                                   "WHERE sequence = ?1 AND state IN (0, 3)";
+                                   "{at} AND state IN (0, 3)";
     sqlite3_stmt *find;
     bool pending;
     kedge_status status = is_pending(store, sequence, &pending, error);
@@ -74,7 +74,7 @@ kedge_status kedge_inbox_find(kedge_store *store, int64_t sequence, kedge_buffer
 
 kedge_status kedge_inbox_seal(kedge_store *store, int64_t sequence, kedge_error *error)
 {
-    static const char *const sql = "UPDATE rejected SET checksum = {rejected#} WHERE sequence = ?1";
+    static const char *const sql = "UPDATE rejected SET checksum = {rejected#} {at}";
     kedge_store_db *db = &store->outbox;
     return kedge_store_db_change(db, sql, error, "i", sequence);
 }
@@ -82,7 +82,7 @@ kedge_status kedge_inbox_seal(kedge_store *store, int64_t sequence, kedge_error 
 kedge_status kedge_inbox_set_state(kedge_store *store, int64_t sequence, int state,
                                    kedge_error *error)
 {
-    static const char *const sql = "UPDATE rejected SET state = ?2, args = '' WHERE sequence = ?1";
+    static const char *const sql = "UPDATE rejected SET state = ?2, args = '' {at}";
     kedge_store_db *db = &store->outbox;
     kedge_status status = kedge_store_db_change(db, sql, error, "ii", sequence, (int64_t)state);
     return status == KEDGE_OK ? kedge_inbox_seal(store, sequence, error) : status;
@@ -92,8 +92,7 @@ kedge_status kedge_inbox_set_state(kedge_store *store, int64_t sequence, int sta
 
 static kedge_status lead_to(kedge_store *store, int64_t row, int64_t sequence, kedge_error *error)
 {
-    static const char *const sql =
-        "UPDATE rejected SET state = 5, args = CAST(?2 AS TEXT) WHERE sequence = ?1";
+    static const char *const sql = "UPDATE rejected SET state = 5, args = CAST(?2 AS TEXT) {at}";
     kedge_store_db *db = &store->outbox;
     kedge_status status = kedge_store_db_change(db, sql, error, "ii", row, sequence);
     return status == KEDGE_OK ? kedge_inbox_seal(store, row, error) : status;
@@ -122,7 +121,7 @@ kedge_status kedge_inbox_set_remade(kedge_store *store, int64_t row, int64_t fir
 kedge_status kedge_inbox_follow(kedge_store_db *db, int64_t *sequence, kedge_error *error)
 {
     static const char *const sql = "SELECT CAST(args AS INTEGER), {intact rejected} FROM rejected "
-                                   "WHERE sequence = ?1 AND state = 5";
+                                   "{at} AND state = 5";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", *sequence);
     if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
@@ -139,8 +138,7 @@ kedge_status kedge_inbox_follow(kedge_store_db *db, int64_t *sequence, kedge_err
 /* Whether the row is listed. A damaged row is healed first. */
 static kedge_status is_shown(kedge_store *store, int64_t sequence, bool *shown, kedge_error *error)
 {
-    static const char *const sql =
-        "SELECT state, {intact rejected} FROM rejected WHERE sequence = ?1";
+    static const char *const sql = "SELECT state, {intact rejected} FROM rejected {at}";
     sqlite3_stmt *find;
     bool pending;
     *shown = false;

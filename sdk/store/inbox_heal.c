@@ -56,7 +56,7 @@ kedge_status kedge_inbox_read_legible(kedge_outbox_healing *heal, kedge_bytes na
 kedge_status kedge_inbox_read_orphan(kedge_outbox_healing *heal, int64_t key,
                                      kedge_inbox_entry *entry, kedge_error *error)
 {
-    static const char *const sql = "SELECT name, args FROM pending WHERE sequence = ?1";
+    static const char *const sql = "SELECT name, args FROM pending {at}";
     kedge_store_db *db = &heal->store->outbox;
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", key);
@@ -103,8 +103,7 @@ kedge_status kedge_inbox_set_aside(kedge_outbox_healing *heal, kedge_inbox_entry
 static kedge_status is_the_same_edit(kedge_store_db *db, const kedge_pending *row,
                                      const kedge_inbox_entry *entry, bool *same, kedge_error *error)
 {
-    static const char *const sql =
-        "SELECT uid = ?2 OR digest = ?3 FROM rejected WHERE sequence = ?1";
+    static const char *const sql = "SELECT uid = ?2 OR digest = ?3 FROM rejected {at}";
     sqlite3_stmt *find;
     kedge_status status =
         kedge_store_db_find(db, sql, &find, error, "ibb", row->sequence, row->uid, row->digest);
@@ -147,7 +146,7 @@ static kedge_status is_its_own(kedge_outbox_healing *heal, int64_t key, kedge_in
 
 static kedge_status delete_entry(kedge_store_db *db, int64_t key, kedge_error *error)
 {
-    static const char *const sql = "DELETE FROM rejected WHERE sequence = ?1";
+    static const char *const sql = "DELETE FROM rejected {at}";
     return kedge_store_db_change(db, sql, error, "i", key);
 }
 

@@ -115,7 +115,7 @@ static const char *text_of(sqlite3_stmt *cursor, int column)
  * attempt, and the app has to find what is listed. */
 static kedge_status number_own(kedge_mutation_list *list, kedge_mutation *row, kedge_error *error)
 {
-    static const char *const leads = "SELECT 1 FROM rejected WHERE sequence = ?1 AND state = 5"
+    static const char *const leads = "SELECT 1 FROM rejected {at} AND state = 5"
                                      " AND CAST(args AS INTEGER) = ?2";
     kedge_store_db *db = &list->reader->outbox;
     int64_t found;

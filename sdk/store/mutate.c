@@ -165,6 +165,7 @@ static kedge_status read_state(kedge_store *store, kedge_edit_state *state, kedg
         return KEDGE_OK;
     }
     status = kedge_cache_meta_read(&store->cache, &state->cache, error);
+    if (status == KEDGE_OK) status = kedge_footprints_follow(store, &state->cache, error);
     return status == KEDGE_OK ? kedge_index_count(&store->cache, error) : status;
 }
 

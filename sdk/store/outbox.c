@@ -230,7 +230,7 @@ static kedge_status find_one(kedge_store_db *db, sqlite3_stmt *find, kedge_pendi
 kedge_status kedge_outbox_find(kedge_store_db *db, int64_t sequence, kedge_pending *row,
                                kedge_error *error)
 {
-    static const char *const sql = "SELECT {pending_row} FROM pending WHERE sequence = ?1";
+    static const char *const sql = "SELECT {pending_row} FROM pending {at}";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_bind(db, sql, &find, error, "i", sequence);
     return status == KEDGE_OK ? find_one(db, find, row, error) : status;
@@ -288,9 +288,8 @@ kedge_status kedge_outbox_insert(kedge_store_db *db, const kedge_pending *row,
 kedge_status kedge_outbox_rewrite(kedge_store_db *db, const kedge_pending *row, kedge_bytes name,
                                   kedge_bytes args, kedge_outbox_meta *meta, kedge_error *error)
 {
-    static const char *const sql =
-        "UPDATE pending SET name = ?2, args = ?3, digest = ?4 WHERE sequence = ?1";
-    static const char *const checksum = "SELECT checksum FROM pending WHERE sequence = ?1";
+    static const char *const sql = "UPDATE pending SET name = ?2, args = ?3, digest = ?4 {at}";
+    static const char *const checksum = "SELECT checksum FROM pending {at}";
     uint8_t digest[KEDGE_DIGEST_SIZE];
     int64_t sequence = row->sequence, before, after;
     kedge_outbox_digest(name, args, row->uid, digest); /* the row is borrowed until the next line */
@@ -307,7 +306,7 @@ kedge_status kedge_outbox_rewrite(kedge_store_db *db, const kedge_pending *row, 
 
 kedge_status kedge_outbox_seal(kedge_store_db *db, int64_t sequence, kedge_error *error)
 {
-    static const char *const sql = "UPDATE pending SET checksum = {pending#} WHERE sequence = ?1";
+    static const char *const sql = "UPDATE pending SET checksum = {pending#} {at}";
     return kedge_store_db_change(db, sql, error, "i", sequence);
 }
 

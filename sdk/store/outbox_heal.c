@@ -220,7 +220,7 @@ static kedge_status look(kedge_outbox_healing *heal, kedge_error *error)
 
 static kedge_status delete_orphan(kedge_outbox_healing *heal, int64_t key, kedge_error *error)
 {
-    static const char *const sql = "DELETE FROM pending WHERE sequence = ?1";
+    static const char *const sql = "DELETE FROM pending {at}";
     return kedge_store_db_change(&heal->store->outbox, sql, error, "i", key);
 }
 

@@ -84,6 +84,7 @@ static const char ROW_PIECES[] =
     " 0 AS withheld FROM\n"
 
     /* ---- which rows ---- */
+    "at=WHERE sequence = ?1\n"
     "least=ORDER BY sequence LIMIT 1\n"
     "unsound=checksum IS NOT {@#}\n"
     "same=client = ?1 AND id = ?2 AND digest = ?3\n"
@@ -178,7 +179,10 @@ static const char CACHE_PIECES[] =
     "staged_sums=item_rows, item_sum, outcome_rows, outcome_sum\n"
     "staging#=kedge_checksum(104, only, {staged}, after, {staged_sums})\n"
     "staged_outcome#=kedge_checksum(105, id, version, digest, decision, code, message)\n"
-    "change#=kedge_checksum(106, number, writer, by, changes)\n";
+    "change#=kedge_checksum(106, number, writer, by, changes)\n"
+    "changes=SELECT number, writer, by, changes, {intact change} FROM change WHERE number > ?1"
+    " ORDER BY number\n"
+    "newest=SELECT max(number) FROM change\n";
 _Static_assert(KEDGE_ROW_ITEM == 101 && KEDGE_ROW_BASE == 102 && KEDGE_ROW_CACHE_META == 103 &&
                    KEDGE_ROW_STAGING == 104 && KEDGE_ROW_STAGED_OUTCOME == 105 &&
                    KEDGE_ROW_CHANGE == 106,

@@ -154,7 +154,7 @@ bool kedge_store_check_is_due(kedge_store *store)
 static kedge_status read_rejected(kedge_store_db *db, int64_t sequence, kedge_outcome *outcome,
                                   kedge_error *error)
 {
-    static const char *const sql = "SELECT state FROM rejected WHERE sequence = ?1";
+    static const char *const sql = "SELECT state FROM rejected {at}";
     sqlite3_stmt *find;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "i", sequence);
     if (status == KEDGE_DONE) *outcome = KEDGE_OUTCOME_APPLIED;

@@ -67,6 +67,12 @@ kedge_status kedge_rerun_keep(kedge_rerun *work, const kedge_pending *row, kedge
 /* Both. */
 kedge_status kedge_rerun_row(kedge_store *store, kedge_rerun *work, const kedge_pending *row,
                              kedge_error *error);
+/* All rows after this sequence that the cache does not cover. */
+kedge_status kedge_rerun_after(kedge_store *store, kedge_rerun *work, const kedge_cache_meta *cache,
+                               int64_t sequence, kedge_error *error);
+/* Whether the value that is predicted under the key is shown. */
+kedge_status kedge_rerun_compare(kedge_store *store, const kedge_overlay *prediction,
+                                 const kedge_overlay_entry *key, bool *same, kedge_error *error);
 void kedge_rerun_end(kedge_rerun *work);
 /* Whether both have the same canonical state, and the same mutations are covered. */
 bool kedge_rerun_same_canonical(const kedge_cache_meta *a, const kedge_cache_meta *b);
@@ -93,6 +99,13 @@ bool kedge_store_has_footprints(const kedge_store *store, const kedge_cache_meta
 void kedge_store_drop_footprints(kedge_store *store);
 /* Forgets all, for a run of all mutations. */
 void kedge_store_restart_footprints(kedge_store *store);
+
+/* ---- footprint_follow.c ---- */
+/* Call in a turn, before anything is written. `cache` is what the file has now. When nothing but
+ * edits of other processes has changed it since the footprints were made, these edits run once
+ * more, and the footprints are of this cache. Otherwise there are none. */
+kedge_status kedge_footprints_follow(kedge_store *store, const kedge_cache_meta *cache,
+                                     kedge_error *error);
 
 /* ---- retrace.c ---- */
 /* A turn ends after so many mutations, and so many whose writes are compared, or after so long. It

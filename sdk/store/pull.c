@@ -526,6 +526,7 @@ static kedge_status apply_work(kedge_store *store, void *context, kedge_error *e
     asked->response = asked->given;
     kedge_status status = kedge_prediction_repair(store, false, NULL, error);
     if (status == KEDGE_OK) status = kedge_pull_state_read(store, &state, error);
+    if (status == KEDGE_OK) status = kedge_footprints_follow(store, &state.cache, error);
     if (status == KEDGE_OK && asked->given->log.present && !asked->given->snapshot) {
         status = kedge_entries_begin(store, &state, asked->given, &asked->entries, error);
         asked->response = &asked->entries.as;

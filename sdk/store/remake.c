@@ -59,7 +59,7 @@ static kedge_status show(kedge_store *store, int64_t sequence, const kedge_error
                          kedge_error *error)
 {
     static const char *const sql = "UPDATE rejected SET state = 0, code = coalesce(?2, code),"
-                                   " message = coalesce(?3, message) WHERE sequence = ?1";
+                                   " message = coalesce(?3, message) {at}";
     kedge_store_db *db = &store->outbox;
     sqlite3_stmt *update;
     kedge_status status = kedge_store_db_bind(db, sql, &update, error, "i", sequence);

@@ -114,7 +114,7 @@ static int compare_sequences(const void *one, const void *other)
 /* A disk may have brought back an old page. Its rows are sound, but the tail has the same edits. */
 static bool is_confirmed(repair *all, sqlite3_stmt *row)
 {
-    static const char *const sql = "SELECT 1 FROM confirmed WHERE sequence = ?1 AND uid = ?2";
+    static const char *const sql = "SELECT 1 FROM confirmed {at} AND uid = ?2";
     kedge_store_db *db = &all->made.store->outbox;
     const kedge_buffer *tail = &all->made.decided;
     int64_t sequence = sqlite3_column_int64(row, 1);

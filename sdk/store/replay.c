@@ -25,6 +25,7 @@ void kedge_store_restart_footprints(kedge_store *store)
 void kedge_store_stamp_footprints(kedge_store *store, const kedge_cache_meta *committed)
 {
     store->footprints_of = *committed;
+    store->footprints_log = store->log_last;
     store->footprints_known = store->footprints_sound;
 }
 
@@ -144,25 +145,43 @@ void kedge_rerun_end(kedge_rerun *work)
     kedge_overlay_free(work->written);
 }
 
+kedge_status kedge_rerun_after(kedge_store *store, kedge_rerun *work, const kedge_cache_meta *cache,
+                               int64_t sequence, kedge_error *error)
+{
+    sqlite3_stmt *cursor;
+    kedge_pending row;
+    kedge_status status =
+        kedge_outbox_cursor_open_behind(&store->outbox, cache, sequence, &cursor, error);
+    while (status == KEDGE_OK) {
+        status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error);
+        if (status == KEDGE_OK) status = kedge_rerun_row(store, work, &row, error);
+    }
+    sqlite3_reset(cursor);
+    return status == KEDGE_DONE ? kedge_store_db_check(&store->cache, error) : status;
+}
+
+kedge_status kedge_rerun_compare(kedge_store *store, const kedge_overlay *prediction,
+                                 const kedge_overlay_entry *key, bool *same, kedge_error *error)
+{
+    kedge_overlay_entry predicted = {.deleted = true};
+    kedge_bytes shown;
+    (void)kedge_overlay_get(prediction, key->collection, key->id, &predicted);
+    kedge_status status = kedge_cache_item(&store->cache, key->collection, key->id, &shown, error);
+    bool is_shown = status == KEDGE_OK;
+    *same =
+        is_shown != predicted.deleted && (!is_shown || kedge_bytes_equal(shown, predicted.value));
+    return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
+}
+
 kedge_status kedge_replay_pending(kedge_store *store, const kedge_cache_meta *next,
                                   kedge_state_reader canonical, kedge_overlay *prediction,
                                   kedge_error *error)
 {
     kedge_rerun work;
-    sqlite3_stmt *cursor;
-    kedge_pending row;
     bool records = store->footprints_sound && !store->cache.rehearsing;
     kedge_status status = kedge_rerun_begin(store, &work, prediction, canonical, next->client,
                                             records ? &store->footprints : NULL, error);
-    if (status == KEDGE_OK) status = kedge_outbox_cursor_open(&store->outbox, next, &cursor, error);
-    if (status != KEDGE_OK) goto out;
-    while ((status = kedge_outbox_cursor_next(&store->outbox, cursor, &row, error)) == KEDGE_OK) {
-        status = kedge_rerun_row(store, &work, &row, error);
-        if (status != KEDGE_OK) break;
-    }
-    sqlite3_reset(cursor);
-    if (status == KEDGE_DONE) status = KEDGE_OK;
-out:
+    if (status == KEDGE_OK) status = kedge_rerun_after(store, &work, next, INT64_MIN, error);
     if (!work.footprints && !store->cache.rehearsing) kedge_store_drop_footprints(store);
     kedge_rerun_end(&work);
     return status;

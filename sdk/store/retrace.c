@@ -95,19 +95,6 @@ static kedge_status run_some(kedge_store *store, retrace *work)
     return status;
 }
 
-static kedge_status compare(kedge_store *store, const retrace *work, const kedge_overlay_entry *key,
-                            bool *same)
-{
-    kedge_overlay_entry predicted = {.deleted = true};
-    kedge_bytes shown;
-    (void)kedge_overlay_get(work->prediction, key->collection, key->id, &predicted);
-    kedge_status status = kedge_cache_item(&store->cache, key->collection, key->id, &shown, NULL);
-    bool is_shown = status == KEDGE_OK;
-    *same =
-        is_shown != predicted.deleted && (!is_shown || kedge_bytes_equal(shown, predicted.value));
-    return status == KEDGE_NOT_FOUND ? KEDGE_OK : status;
-}
-
 /* Each key at its last write, whose value is shown. KEDGE_DONE: all are the same. */
 static kedge_status compare_some(kedge_store *store, retrace *work, bool *same)
 {
@@ -118,7 +105,8 @@ static kedge_status compare_some(kedge_store *store, retrace *work, bool *same)
         if (!may_go_on(store, work)) return KEDGE_OK;
         for (size_t i = 0; i < row->key_count && status == KEDGE_OK && *same; i++)
             if (kedge_key_use_of(row->keys[i], row->sequence)->kind == KEDGE_USE_SHOWN)
-                status = compare(store, work, &row->keys[i]->node.entry, same);
+                status = kedge_rerun_compare(store, work->prediction, &row->keys[i]->node.entry,
+                                             same, NULL);
         if (status != KEDGE_OK || !*same) return status;
         work->compared = row->sequence;
     }
@@ -210,6 +198,7 @@ static kedge_status one_turn(kedge_store *store, void *context, kedge_error *err
     if (status == KEDGE_OK) status = kedge_store_db_execute(&store->cache, "BEGIN", NULL);
     if (status == KEDGE_OK) status = kedge_outbox_meta_read(&store->outbox, &outbox, NULL);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(&store->cache, &cache, NULL);
+    if (status == KEDGE_OK) status = kedge_footprints_follow(store, &cache, NULL);
     if (status != KEDGE_OK || !is_of_use(store, work->pull, &outbox, &cache) ||
         (work->begun && !can_resume(work, &outbox, &cache)))
         return status;

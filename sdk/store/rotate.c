@@ -52,7 +52,7 @@ static kedge_status give_number(kedge_store *store, const rotation *work, int64_
         " origin_client = coalesce(origin_client, client), client = ?3, id = ?2,"
         " covered_version = NULL, withheld = CASE WHEN ?4 OR EXISTS(SELECT 1 FROM rejected WHERE"
         " rejected.sequence = pending.sequence AND state <> 3) THEN 2 ELSE max(withheld, 1) END"
-        " WHERE sequence = ?1";
+        " {at}";
     kedge_store_db *db = &store->outbox;
     kedge_status status =
         kedge_store_db_change(db, sql, error, "iici", sequence, work->outbox.highest_id,
@@ -64,7 +64,7 @@ static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequenc
                              kedge_error *error)
 {
     /* A rejection that was noted for it is of a lost lineage. */
-    static const char *const undecided = "DELETE FROM rejected WHERE sequence = ?1 AND state <> 3";
+    static const char *const undecided = "DELETE FROM rejected {at} AND state <> 3";
     KEDGE_ASSERT(kedge_store_db_in_transaction(&store->outbox));
     KEDGE_ASSERT(strcmp(work->outbox.client, work->old_client) != 0);
     KEDGE_ASSERT(work->outbox.highest_id < KEDGE_LIMIT_MUTATION_ID);
@@ -78,7 +78,7 @@ static kedge_status renumber(kedge_store *store, rotation *work, int64_t sequenc
 static kedge_status cover_row(kedge_store *store, int64_t sequence, int64_t version,
                               kedge_error *error)
 {
-    static const char *const sql = "UPDATE pending SET covered_version = ?2 WHERE sequence = ?1";
+    static const char *const sql = "UPDATE pending SET covered_version = ?2 {at}";
     kedge_status status =
         kedge_store_db_change(&store->outbox, sql, error, "ii", sequence, version);
     if (status == KEDGE_OK) status = kedge_outbox_seal(&store->outbox, sequence, error);
@@ -88,7 +88,7 @@ static kedge_status cover_row(kedge_store *store, int64_t sequence, int64_t vers
 static kedge_status keep_outcome(kedge_store *store, const kedge_wire_outcome *outcome,
                                  int64_t sequence, kedge_error *error)
 {
-    static const char *const drop = "DELETE FROM pending WHERE sequence = ?1";
+    static const char *const drop = "DELETE FROM pending {at}";
     kedge_status status;
     if (!kedge_wire_is_rejection(outcome->decision)) {
         status = kedge_outbox_forget_rejection(&store->outbox, sequence, error);
@@ -209,8 +209,8 @@ static kedge_status next_confirmed(kedge_store *store, const rotation *work, int
  * queue, may have been rejected this time. */
 static kedge_status recall_displaced(kedge_store *store, rotation *work, kedge_error *error)
 {
-    static const char *const recall = RECALL("confirmed WHERE sequence = ?1");
-    static const char *const delete_recalled = "DELETE FROM confirmed WHERE sequence = ?1";
+    static const char *const recall = RECALL("confirmed {at}");
+    static const char *const delete_recalled = "DELETE FROM confirmed {at}";
     int64_t sequence = 0;
     kedge_pending row = {0};
     kedge_status status;

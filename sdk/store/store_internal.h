@@ -187,6 +187,7 @@ struct kedge_store {
     int64_t log_told;     /* the number up to which the observer was told */
     unsigned log_version; /* of the cache, at the end of the last turn that followed its log */
     bool log_followed;    /* in this turn: no commit of others is still to be told */
+    int64_t log_last;     /* the number of the last row, as far as it is known */
     bool untold; /* a repair changed what readers see, and no change set has reported it yet */
     pthread_mutex_t readers_mutex; /* readers, reader_count, opening and renaming the cache */
     bool readers_mutex_made;
@@ -205,6 +206,7 @@ struct kedge_store {
     /* Of writers, in their turn: what each pending mutation read and wrote (replay.c). */
     kedge_footprints footprints;
     kedge_cache_meta footprints_of; /* the cache for which they hold */
+    int64_t footprints_log;         /* the last row of its change log */
     bool footprints_known;          /* they are of footprints_of */
     bool footprints_sound;          /* they will be of the cache once it is committed */
     int64_t untraceable_rows;       /* so many were too many for retrace.c; 0: not known */
@@ -484,6 +486,8 @@ void kedge_cache_check_end(kedge_store *store);
 void kedge_changes_are_pulled(kedge_change_set *changes);
 void kedge_changes_clear(kedge_change_set *changes);
 void kedge_changes_all(kedge_change_set *changes);
+/* Puts the values before; false when memory runs out. */
+bool kedge_changes_before(const kedge_change_set *changes, kedge_overlay *before);
 
 /* ---- change_log.c ---- */
 /* The cache was opened: what stands in its log already is not told. */
@@ -494,6 +498,10 @@ kedge_status kedge_change_log_write(kedge_store *store, const kedge_change_set *
                                     kedge_changed_by by, kedge_error *error);
 /* Call in a turn. Tells the observer what others wrote since it was told last. */
 kedge_status kedge_change_log_follow(kedge_store *store, kedge_error *error);
+/* Gives what stood under each key before the `count` commits after the row of this number.
+ * KEDGE_DONE: the log has others, or does not list them. */
+kedge_status kedge_change_log_before(kedge_store *store, int64_t number, int64_t count,
+                                     kedge_overlay *before, kedge_error *error);
 /* Tells the observer that any key may have changed. */
 void kedge_change_log_tell_all(kedge_store *store);
 void kedge_change_log_end_turn(kedge_store *store);

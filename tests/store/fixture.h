@@ -37,6 +37,8 @@ int fixture_tear_down(void **state);
  * `fixture_mutators` that it stands for; the server's are as they are. A first pull has brought
  * notes/elsewhere, since nothing can be compared with a snapshot. */
 int fixture_set_up_watched(void **state, kedge_mutator_function watch);
+/* For `options`: another process has the folder open, and is told of each commit. */
+extern const kedge_store_observer fixture_in_company;
 kedge_status fixture_try_open(fixture *f, const char *path, kedge_store **store);
 void fixture_open(fixture *f);
 void fixture_close(fixture *f);

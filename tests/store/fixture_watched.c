@@ -1,4 +1,4 @@
-/* A fixture whose store's mutators are watched: see fixture.h. */
+/* A fixture whose store's mutators are watched, and a store that has company: see fixture.h. */
 #include "tests/store/fixture.h"
 
 #include <setjmp.h>
@@ -7,6 +7,20 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+
+static bool has_company(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static void drop_changes(void *context, const kedge_change_set *changes)
+{
+    (void)context;
+    (void)changes;
+}
+
+const kedge_store_observer fixture_in_company = {.company = has_company, .changed = drop_changes};
 
 int fixture_set_up_watched(void **state, kedge_mutator_function watch)
 {

@@ -37,6 +37,7 @@ static void begin(script *s, uint64_t seed)
     s->vfs = fault_vfs_new("kedge-fault", seed);
     assert_non_null(s->vfs);
     s->f.options.vfs = "kedge-fault";
+    s->f.options.observer = fixture_in_company;
     naive_server_edit(s->f.server, "set", "{\"id\":\"other\",\"value\":0}");
 }
 
@@ -59,6 +60,17 @@ static void edit(script *s)
     s->acknowledged[at] =
         kedge_store_mutate(s->f.store, KEDGE_BYTES("add"), kedge_bytes_of(args), &s->sequences[at],
                            &s->f.changes, &s->f.error) == KEDGE_OK;
+}
+
+/* As another process that has the folder open for a moment. */
+static void edit_beside(script *s)
+{
+    kedge_store *ours = s->f.store;
+    if (fixture_try_open(&s->f, s->f.path, &s->f.store) == KEDGE_OK) {
+        edit(s);
+        kedge_store_close(s->f.store);
+    }
+    s->f.store = ours;
 }
 
 /* A commit that failed may be found done after a crash: then nobody was promised anything. */
@@ -109,6 +121,7 @@ static void run(script *s)
     edit(s);
     edit(s);
     pull(s);
+    edit_beside(s);
     push(s);
     edit(s);
     naive_server_edit(s->f.server, "add", "{\"id\":\"other\",\"by\":1}");
@@ -123,6 +136,7 @@ static void run(script *s)
     cancel(s, s->tried - 1);
     (void)kedge_store_checkpoint(s->f.store, NULL);
     edit(s);
+    edit_beside(s);
     push(s);
     pull(s);
     edit(s);
@@ -190,7 +204,7 @@ static uint64_t count_calls(fault_kind kind, bool paged)
     uint64_t calls = fault_vfs_armed_calls(s.vfs);
     for (int i = 0; i < s.tried; i++)
         assert_true(s.acknowledged[i]);
-    assert_int_equal(s.tried, 7);
+    assert_int_equal(s.tried, EDITS);
     assert_int_equal(count_rejected(&s), 1);
     check(&s);
     check_end(&s);

@@ -31,6 +31,7 @@ static void begin(fixture *f, const scenario *of)
 {
     fixture_begin(f);
     f->options.vfs = vfs_name;
+    f->options.observer = fixture_in_company;
     fixture_open(f);
     naive_server_edit(f->server, "set", "{\"id\":\"other\",\"value\":0}");
     fixture_pull(f);
@@ -114,6 +115,24 @@ static void test_an_edit_that_replaces_what_another_wrote(void **state)
 {
     (void)state;
     fail_at_each(&(scenario){prepare_large, call_large, check_large});
+}
+
+/* As another process that has the folder open for a moment. It changes nothing, so that the change
+ * log does not have what its edit has read. */
+static void prepare_beside(fixture *f)
+{
+    kedge_store *ours = f->store;
+    prepare_large(f);
+    assert_int_equal(fixture_try_open(f, f->path, &f->store), KEDGE_OK);
+    assert_int_equal(set_large(f, 'a'), KEDGE_OK);
+    kedge_store_close(f->store);
+    f->store = ours;
+}
+
+static void test_an_edit_before_which_that_of_another_process_runs(void **state)
+{
+    (void)state;
+    fail_at_each(&(scenario){prepare_beside, call_large, check_large});
 }
 
 /* ---- a cancel ---- */
@@ -211,6 +230,7 @@ int main(void)
     sqlite_memory_watch();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_edit_that_replaces_what_another_wrote),
+        cmocka_unit_test(test_an_edit_before_which_that_of_another_process_runs),
         cmocka_unit_test(test_a_cancel_after_which_others_run_again),
         cmocka_unit_test(test_a_pull_with_a_rejection_after_which_others_run_again),
         cmocka_unit_test(test_a_pull_with_a_rejection_after_an_opening),

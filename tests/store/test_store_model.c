@@ -115,6 +115,18 @@ static void cancel(model *m)
     m->fates[note] = elsewhere ? GONE : CANCELLED;
 }
 
+/* As another process that has the folder open for a moment. */
+static void edit_beside(model *m)
+{
+    kedge_store *ours = m->f.store;
+    assert_int_equal(fixture_try_open(&m->f, m->f.path, &m->f.store), KEDGE_OK);
+    for (uint64_t i = draw(m, 3); i < 3; i++)
+        (draw(m, 2) == 0 ? edit : edit_shared)(m);
+    if (draw(m, 5) == 0) cancel(m);
+    kedge_store_close(m->f.store);
+    m->f.store = ours;
+}
+
 static void dismiss_through(model *m, int64_t sequence)
 {
     size_t dismissed = 0;
@@ -264,9 +276,10 @@ static void step(model *m)
         {4, "twin", twin},
         {2, "restore server", restore_server},
         {2, "lose cache", lose_cache},
+        {15, "beside", edit_beside},
         {5, "snapshot", snapshot}, /* of a log project */
     };
-    uint64_t at = draw(m, m->f.server->log ? 142 : 137);
+    uint64_t at = draw(m, m->f.server->log ? 157 : 152);
     size_t i = 0;
     while (at >= steps[i].weight)
         at -= steps[i++].weight;
@@ -308,6 +321,7 @@ static void run_history(uint64_t seed, int steps, bool verbose, bool log)
     m->verbose = verbose;
     m->twin_edits = -1;
     m->f.seed = seed;
+    m->f.options.observer = fixture_in_company;
     fixture_open(&m->f);
     for (int i = 0; i < steps; i++) {
         step(m);

@@ -350,25 +350,13 @@ static void test_an_undo_brings_back_what_others_wrote_between_two_edits_of_the_
     fixture_end(&f);
 }
 
-static bool has_company(void *context)
-{
-    (void)context;
-    return true;
-}
-
-static void drop_changes(void *context, const kedge_change_set *changes)
-{
-    (void)context;
-    (void)changes;
-}
-
 static void test_an_undo_brings_back_what_others_wrote_when_another_process_pulls(void **state)
 {
     (void)state;
     fixture f;
     kedge_store *mine, *other = NULL;
     fixture_begin(&f);
-    f.options.observer = (kedge_store_observer){.company = has_company, .changed = drop_changes};
+    f.options.observer = fixture_in_company;
     fixture_open(&f);
     fixture_mutate(&f, "set", "{\"id\":\"1\",\"value\":\"A\"}");
     fixture_sync(&f);
