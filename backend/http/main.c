@@ -5,6 +5,7 @@
 #include "backend/effects/apply.h"
 #include "backend/front/builtins.h"
 #include "backend/front/failures.h"
+#include "backend/front/memory.h"
 #include "backend/front/mutators.h"
 #include "backend/front/policy.h"
 #include "backend/http/arguments.h"
@@ -19,13 +20,10 @@
 
 #include "common/error.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define LARGE_BLOCK 262144
 
 /* What runs, to be taken down in reverse. */
 typedef struct kedge_service {
@@ -338,10 +336,7 @@ int main(int argc, char **argv)
 
     umask(077); /* what the server makes is its user's alone */
 
-    /* Bodies, responses and states come and go by the megabyte. From this size on a block goes back
-     * to the system when it is freed, also after a larger one was. */
-    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
-
+    kedge_memory_begin();
     kedge_signals_block();
 
     kedge_server_arguments arguments = {0};

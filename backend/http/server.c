@@ -1,5 +1,6 @@
 /* See server.h: the daemon, the ping clock, and an orderly stop. */
 #include "backend/front/failures.h"
+#include "backend/front/memory.h"
 #include "backend/http/door.h"
 #include "backend/http/foreign_commits.h"
 #include "backend/http/receive.h"
@@ -108,6 +109,7 @@ static void tick(kedge_server *server, uint64_t second)
     kedge_connections_look(server->context.connections);
     kedge_events_expire(server->context.events, environment->now_ms(environment->context));
     if (second % server->ping_s == 0) kedge_events_ping(server->context.events);
+    kedge_memory_give_back();
 }
 
 static void *run_clock(void *argument)

@@ -5,6 +5,7 @@
 #include "backend/aws/dynamodb_stream.h"
 #include "backend/front/builtins.h"
 #include "backend/front/failures.h"
+#include "backend/front/memory.h"
 #include "backend/front/mutators.h"
 #include "backend/front/policy.h"
 #include "backend/lambda/event_http.h"
@@ -18,14 +19,12 @@
 #include "common/error.h"
 #include <kedge/limits.h>
 
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define LARGE_BLOCK 262144
 #define AUTHORITIES "lib/ca-certificates.crt" /* of the package */
 
 /* What runs, to be taken down in reverse. */
@@ -282,8 +281,7 @@ int main(int argc, char **argv)
     int child = kedge_plugin_child_dispatch(argc, argv);
     if (child >= 0) return child;
 
-    /* Events and responses come and go by the megabyte; see kedge-server. */
-    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+    kedge_memory_begin();
     signal(SIGPIPE, SIG_IGN);
 
     kedge_error error = {0};
