@@ -170,6 +170,12 @@ kedge_status kedge_schema_check_outbox_missing(kedge_store *store, kedge_error *
         store->path);
 }
 
+/* Some builds of SQLite, such as Debian's, write zeros into each page that becomes unused. The turn
+ * in which a snapshot replaces `item` would then write as many pages as `item` had. */
+static const char *const SETTINGS =
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-8192;"
+    " PRAGMA secure_delete=FAST";
+
 static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error *error)
 {
     kedge_store_db *db = &store->cache;
@@ -178,10 +184,7 @@ static kedge_status open_cache_once(kedge_store *store, bool fresh, kedge_error 
         db, store->cache_path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store->vfs, error);
     if (status == KEDGE_OK)
         status = kedge_schema_identify(db, store->cache_path, &kedge_cache_schema, &empty, error);
-    if (status == KEDGE_OK)
-        status = kedge_store_db_execute(
-            db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-8192",
-            error);
+    if (status == KEDGE_OK) status = kedge_store_db_execute(db, SETTINGS, error);
     if (status == KEDGE_OK && empty) status = create_cache(store, !fresh, error);
     if (status == KEDGE_OK && !empty) status = upgrade_cache(db, error);
     if (status == KEDGE_OK) status = check_tenant(store, db, error);

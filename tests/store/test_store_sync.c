@@ -1,4 +1,5 @@
 /* Editing and syncing: what is visible, what is canonical, what is pending. */
+#include "sdk/store/store_internal.h"
 #include "tests/store/fixture.h"
 
 #include <setjmp.h>
@@ -426,6 +427,73 @@ static void test_a_page_of_another_version_is_stale(void **state)
     assert_int_equal(result, KEDGE_APPLY_STALE);
 }
 
+#define LARGE_ITEMS 60
+#define LARGE_BYTES 8000
+
+/* Items that are confirmed, so that the outbox does not have them any more. */
+static void sync_large_items(fixture *f)
+{
+    char args[LARGE_BYTES + 64];
+    for (int i = 0; i < LARGE_ITEMS; i++) {
+        int start = snprintf(args, sizeof args, "{\"id\":\"item%02d\",\"value\":\"", i);
+        memset(args + start, 'x', LARGE_BYTES);
+        memcpy(args + start + LARGE_BYTES, "\"}", sizeof "\"}");
+        fixture_mutate(f, "set", args);
+    }
+    fixture_sync(f);
+}
+
+/* As if the version that the client has were too old for a delta. */
+static void pull_snapshot(fixture *f, kedge_apply_result *result)
+{
+    kedge_wire_pull_request request;
+    kedge_wire_pull_response response = {0};
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(kedge_store_pull_request(f->store, &request, &f->error), KEDGE_OK);
+    request.cookie = (kedge_wire_cookie){.kind = KEDGE_WIRE_COOKIE_NULL};
+    kedge_wire_pull_request_write(&request, &body);
+    naive_server_pull(f->server, kedge_buffer_bytes(&body), &text);
+    assert_int_equal(kedge_wire_pull_response_read(&kedge_allocator_default,
+                                                   kedge_buffer_bytes(&text), &response, &f->error),
+                     KEDGE_OK);
+    assert_int_equal(kedge_store_apply(f->store, &response, result, &f->changes, &f->error),
+                     KEDGE_OK);
+    kedge_wire_pull_response_free(&response);
+    kedge_buffer_free(&body);
+    kedge_buffer_free(&text);
+}
+
+static int pages_written(const fixture *f)
+{
+    int pages = 0;
+    int highest = 0;
+    assert_int_equal(
+        sqlite3_db_status(f->store->cache.handle, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &highest, 0),
+        SQLITE_OK);
+    return pages;
+}
+
+/* Edits wait while it does. */
+static void test_the_last_page_of_a_snapshot_does_not_write_the_state_that_it_replaces(void **state)
+{
+    fixture *f = *state;
+    f->server->paged = true;
+    f->server->page_items = LARGE_ITEMS - 1;
+    sync_large_items(f);
+    kedge_apply_result result;
+    pull_snapshot(f, &result);
+    assert_int_equal(result, KEDGE_APPLY_PAGES);
+    assert_int_equal(fixture_try_page(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_PAGES);
+    int before = pages_written(f);
+    assert_int_equal(fixture_try_page(f, &result), KEDGE_OK);
+    assert_int_equal(result, KEDGE_APPLY_DONE);
+    assert_in_range(pages_written(f) - before, 1,
+                    LARGE_ITEMS * LARGE_BYTES / KEDGE_STORE_PAGE_BYTES / 4);
+    fixture_check(f);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
@@ -451,6 +519,7 @@ int main(void)
         TEST(test_outcomes_that_came_with_a_snapshot_count_when_it_is_complete),
         TEST(test_pages_of_a_version_that_is_gone_are_dropped),
         TEST(test_a_page_of_another_version_is_stale),
+        TEST(test_the_last_page_of_a_snapshot_does_not_write_the_state_that_it_replaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
