@@ -176,11 +176,12 @@ KEDGE_API kedge_status kedge_mutate(kedge_db *db, const char *name, const char *
  * effect. Only outbox.db records the cancellation. If that file is later replaced by an older one,
  * or its WAL is lost, the edit is pending again: Kedge sends it, and withholds it from reads as
  * long as the cache shows that the outbox is older. Errors: KEDGE_CONFLICT when the edit was or may
- * have been sent, or is withheld; KEDGE_NOT_FOUND when it is not pending; KEDGE_DISK_FULL,
- * KEDGE_IO; KEDGE_CORRUPT as for kedge_mutate. The pending mutations that have read what it wrote
- * run again in its turn. After kedge_open, or a pull or cancel of another process, all run once
- * before it. With tens of thousands of them that takes seconds. kedge_undo (kedge/undo.h)
- * makes one more edit, and takes as long as any. */
+ * have been sent, or is withheld: an edit counts as sent once its first push has begun, also when
+ * that push fails or the server refuses it; KEDGE_NOT_FOUND when it is not pending;
+ * KEDGE_DISK_FULL, KEDGE_IO; KEDGE_CORRUPT as for kedge_mutate. The pending mutations that have
+ * read what it wrote run again in its turn. After kedge_open, or a pull or cancel of another
+ * process, all run once before it. With tens of thousands of them that takes seconds. kedge_undo
+ * (kedge/undo.h) makes one more edit, and takes as long as any. */
 KEDGE_API kedge_status kedge_cancel(kedge_db *db, int64_t sequence,
                                     kedge_error *KEDGE_NULLABLE error);
 

@@ -169,8 +169,10 @@ typedef struct kedge_mutation {
     uint32_t size;
     int64_t sequence;
     int64_t timestamp_ms;
-    /* pending: it may have been sent, and kedge_cancel fails. Rejected: always true; for a
-     * damaged edit, `message` says whether it was sent. */
+    /* pending: it may have been sent, and kedge_cancel fails. It is true from the moment at which
+     * its first push begins, also when the server cannot be reached or refuses that push, as one
+     * with another user's token. Rejected: always true; for a damaged edit, `message` says whether
+     * it was sent. */
     bool sent;
     bool withheld; /* reads do not show it: see kedge_sync_status */
     const char *name;

@@ -63,9 +63,12 @@ static void test_a_folder_that_was_synced_as_another_user_stops_and_keeps_its_ed
     const kedge_sync_status before = client_status(at->here);
     reopen(at, "bob");
     expect_other_user(at->here);
-    client_put(at->here, "b", "2");
+    int64_t sequence = client_put(at->here, "b", "2");
     assert_int_equal(kedge_set_online(at->here, true, NULL), KEDGE_OK);
     expect_other_user(at->here);
+    kedge_error error = {0}; /* the refused push has left this machine */
+    assert_int_equal(kedge_cancel(at->here, sequence, &error), KEDGE_CONFLICT);
+    assert_string_equal(error.code, "mutation-sent");
     assert_int_equal(client_status(at->here).pending, 1);
     reopen(at, "ann");
     expect_user(at->here, "ann");
