@@ -144,12 +144,6 @@ static void set_method(kedge_http_call *call, const char *method)
     if (strcmp(method, "POST") != 0) curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
 }
 
-void kedge_http_call_set_times(const kedge_http_call *call)
-{
-    curl_easy_setopt(call->easy, CURLOPT_TIMEOUT_MS, (long)call->deadline_ms);
-    curl_easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)call->connect_ms);
-}
-
 static void set_safety(kedge_http_call *call, const kedge_http_request *request)
 {
     CURL *easy = call->easy;
@@ -176,9 +170,9 @@ static void set_safety(kedge_http_call *call, const kedge_http_request *request)
     /* A dead connection of HTTP/1.1 is closed with the request that timed out on it. One of HTTP/2
      * stays, and the next request would wait on it, too. */
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    call->deadline_ms = request->deadline_ms;
     call->connect_ms = KEDGE_HTTP_CONNECT_TIMEOUT_MS;
-    kedge_http_call_set_times(call);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)call->connect_ms);
+    kedge_http_deadline_begin(call, request);
     if (goes_direct(request->url)) curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
 }
 
@@ -218,6 +212,7 @@ kedge_status kedge_http_call_new(kedge_http *http, const kedge_http_request *req
     if (made == NULL) return kedge_fail_no_memory(error);
     made->http = http;
     made->done = request->done;
+    made->moved = request->moved;
     made->stream = request->stream;
     made->context = request->context;
     made->response_bytes_max = request->response_bytes_max;

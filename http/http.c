@@ -76,7 +76,9 @@ int kedge_http_descriptor(const kedge_http *http)
 
 int64_t kedge_http_due_ms(const kedge_http *http)
 {
-    return kedge_http_descriptor_due_ms(&http->set);
+    int64_t due_ms = kedge_http_descriptor_due_ms(&http->set);
+    int64_t late_in_ms = kedge_http_late_in_ms(http);
+    return due_ms < 0 || (late_in_ms >= 0 && late_in_ms < due_ms) ? late_in_ms : due_ms;
 }
 
 /* Takes the call out of the client; nothing of libcurl or of the list refers to it any more. */
@@ -205,19 +207,34 @@ void kedge_http_make_up(kedge_http *http)
     /* A handle whose timer is put off has none, and with a descriptor nobody looks at it again. */
     if (away_ms < AWAY_MS || kedge_http_descriptor(http) >= 0) return;
     for (kedge_http_call *call = http->calls; call != NULL; call = call->next) {
-        if (call->deadline_ms > 0) call->deadline_ms += away_ms;
+        kedge_http_deadline_add(call, away_ms);
         call->connect_ms += away_ms;
-        kedge_http_call_set_times(call);
+        curl_easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)call->connect_ms);
     }
+}
+
+/* Ends the calls whose deadline has passed. What came before it was read and delivered. */
+static bool deliver_late(kedge_http *http, int64_t now_ms)
+{
+    kedge_http_call *call;
+    bool delivered = false;
+    while ((call = kedge_http_late_call(http, now_ms)) != NULL) {
+        finish(call, CURLE_OPERATION_TIMEDOUT);
+        delivered = true;
+    }
+    return delivered;
 }
 
 static bool deliver(kedge_http *http)
 {
-    http->left_ms = http->environment->monotonic_ms(http->environment->context);
+    int64_t now_ms = http->environment->monotonic_ms(http->environment->context);
+    http->left_ms = now_ms;
+    kedge_http_deadlines_look(http, now_ms);
     bool streams = deliver_streams(http);
     bool finished = deliver_finished(http);
+    bool late = deliver_late(http, now_ms);
     kedge_http_make_up(http);
-    return streams || finished;
+    return streams || finished || late;
 }
 
 /* Lets libcurl do what it can without waiting, and calls back. */
@@ -258,6 +275,8 @@ kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, 
                              kedge_error *error)
 {
     bool extra_readable = false;
+    int64_t late_in_ms = kedge_http_late_in_ms(http);
+    if (late_in_ms >= 0 && late_in_ms < timeout_ms) timeout_ms = late_in_ms;
     if (timeout_ms < 0) timeout_ms = 0;
     CURLMcode code = kedge_http_descriptor(http) < 0
                          ? wait_in_libcurl(http, timeout_ms, wake_fd, &extra_readable)

@@ -5,9 +5,10 @@
  *
  * The rules for every request: only http and https; TLS is verified (by the system's authorities,
  * or those of SSL_CERT_FILE or kedge_http_trust); no redirect is followed (to a client of an API a
- * redirect is a captive portal: its status is the response); a deadline; a response of at most
- * `response_bytes_max` decoded bytes; connections are kept and reused, and their number is capped.
- * Environment proxies are honoured, but never for a loopback host or an instance's metadata. */
+ * redirect is a captive portal: its status is the response); a deadline (deadline.c); a response of
+ * at most `response_bytes_max` decoded bytes; connections are kept and reused, and their number is
+ * capped. Environment proxies are honoured, but never for a loopback host or an instance's
+ * metadata. */
 #ifndef KEDGE_HTTP_H
 #define KEDGE_HTTP_H
 
@@ -17,6 +18,7 @@
 #define KEDGE_HTTP_HEADER_BYTES_MAX   65536  /* of a response, together */
 #define KEDGE_HTTP_STREAM_CHUNK_MAX   262144 /* undelivered bytes of a stream */
 #define KEDGE_HTTP_CONNECT_TIMEOUT_MS 10000
+#define KEDGE_HTTP_PACE_BYTES_S       4096
 
 typedef struct kedge_http kedge_http;
 typedef struct kedge_http_call kedge_http_call;
@@ -44,6 +46,9 @@ typedef struct kedge_http_response {
     kedge_error error;
 } kedge_http_response;
 
+/* The deadline of a paced request was put off by half a second or more. */
+typedef void (*kedge_http_moved_function)(void *context);
+
 /* Called once for each request that was sent and not cancelled. The call is gone afterwards. */
 typedef void (*kedge_http_done_function)(void *context, const kedge_http_response *response);
 
@@ -60,6 +65,10 @@ typedef struct kedge_http_request {
     size_t header_count; /* at most KEDGE_HTTP_HEADERS_MAX */
     kedge_bytes body;    /* sent for POST and PUT, also when empty */
     int64_t deadline_ms; /* a duration, to which kedge_http_make_up adds; 0: none (streams) */
+    /* Each byte that moves in either direction puts the deadline off by the time that it takes at a
+     * pace of KEDGE_HTTP_PACE_BYTES_S, but not farther away than it was at first. So a request may
+     * take as long as a slow line needs, and one that hangs or drips ends. */
+    bool paced;
     size_t response_bytes_max;
     /* No compression is asked for, and none is undone. */
     bool undecoded;
@@ -67,6 +76,7 @@ typedef struct kedge_http_request {
      * it fails, and the caller knows that it may have had an effect. */
     bool send_once;
     kedge_http_done_function done;
+    kedge_http_moved_function moved;   /* may be NULL */
     kedge_http_stream_function stream; /* NULL: the response is gathered */
     void *context;
 } kedge_http_request;
@@ -94,9 +104,10 @@ void kedge_http_cancel(kedge_http_call *call);
  * none) can be read, which is told in `readable`; then calls back what is due. */
 kedge_status kedge_http_poll(kedge_http *http, int64_t timeout_ms, int wake_fd, bool *readable,
                              kedge_error *error);
-/* The thread that polls was away for other work. Running requests get that time in addition, since
- * libcurl looks at the clock before it reads what has come meanwhile. The time in callbacks is
- * added without this call. Does nothing with kedge_http_use_descriptor. */
+/* The thread that polls was away for other work. Running requests get that time in addition: what
+ * came meanwhile is read before a deadline passes, but may be only a part, and libcurl ends a
+ * connection that is late before it looks whether it stands. The time in callbacks is added without
+ * this call. Does nothing with kedge_http_use_descriptor. */
 void kedge_http_make_up(kedge_http *http);
 /* With kedge_http_use_descriptor: can be read when kedge_http_poll has something to do, also the
  * `wake_fd` of the last call. Otherwise -1. */

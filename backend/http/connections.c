@@ -7,6 +7,7 @@
 #include "common/hash.h"
 
 #include <errno.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -28,7 +29,9 @@ struct kedge_server_connection {
     kedge_server_connection *newer;
     kedge_server_connection *older;
     int socket;
-    int64_t due_ms; /* or KEDGE_CONNECTION_UNHURRIED */
+    int64_t due_ms;       /* or KEDGE_CONNECTION_UNHURRIED */
+    int64_t within_ms;    /* of a step whose time is put off; 0: it is not */
+    uint64_t moved_bytes; /* that have put it off */
     bool watched;
     atomic_bool gone;
     bool lingers;
@@ -287,14 +290,38 @@ kedge_gate *kedge_server_connection_gate(kedge_server_connection *connection)
     return connection ? &connection->gate : &shut;
 }
 
-void kedge_server_connection_due(kedge_connections *connections,
-                                 kedge_server_connection *connection, int64_t within_ms)
+/* In both directions. 0 when the system does not tell: then nothing is put off. */
+static uint64_t count_moved(int socket)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof info;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+    return info.tcpi_bytes_received + info.tcpi_bytes_acked;
+}
+
+static void set_due(kedge_connections *connections, kedge_server_connection *connection,
+                    int64_t within_ms, bool paced)
 {
     if (!connection) return;
     int64_t due_ms = due_in(connections, within_ms);
+    uint64_t moved_bytes = paced ? count_moved(connection->socket) : 0;
     pthread_mutex_lock(&connections->mutex);
     connection->due_ms = connection->cut ? KEDGE_CONNECTION_UNHURRIED : due_ms;
+    connection->within_ms = paced ? within_ms : 0;
+    connection->moved_bytes = moved_bytes;
     pthread_mutex_unlock(&connections->mutex);
+}
+
+void kedge_server_connection_due(kedge_connections *connections,
+                                 kedge_server_connection *connection, int64_t within_ms)
+{
+    set_due(connections, connection, within_ms, false);
+}
+
+void kedge_server_connection_paced(kedge_connections *connections,
+                                   kedge_server_connection *connection, int64_t within_ms)
+{
+    set_due(connections, connection, within_ms, true);
 }
 
 bool kedge_server_connection_known(kedge_connections *connections,
@@ -343,11 +370,25 @@ static bool has_hung_up(int socket)
     return poll(&look, 1, 0) == 1 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
+/* By what has moved since the last look. */
+static void put_off(kedge_server_connection *connection, int64_t now_ms)
+{
+    uint64_t moved_bytes = count_moved(connection->socket);
+    if (moved_bytes <= connection->moved_bytes) return;
+    uint64_t added_ms = (moved_bytes - connection->moved_bytes) * 1000;
+    connection->due_ms += (int64_t)(added_ms / KEDGE_CONNECTION_PACE_BYTES_S);
+    connection->moved_bytes = moved_bytes;
+    int64_t latest_ms = now_ms + connection->within_ms;
+    if (connection->due_ms > latest_ms) connection->due_ms = latest_ms;
+}
+
 static void look_at(list *of, int64_t now_ms)
 {
     for (kedge_server_connection *at = of->newest; at; at = at->older) {
         if (at->watched && has_hung_up(at->socket)) atomic_store(&at->gone, true);
-        if (at->due_ms != KEDGE_CONNECTION_UNHURRIED && now_ms >= at->due_ms) cut(at);
+        if (at->due_ms == KEDGE_CONNECTION_UNHURRIED) continue;
+        if (at->within_ms > 0) put_off(at, now_ms);
+        if (now_ms >= at->due_ms) cut(at);
     }
 }
 

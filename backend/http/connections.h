@@ -2,8 +2,10 @@
  *
  * libmicrohttpd ends a connection on which nothing moves, but not one on which a byte moves now and
  * then. Here a connection has a time by which its next step must be done: the head of a request
- * read, the body read, the response taken. The clock shuts the sockets of those that are late; the
- * daemon sees their end and completes them as it does any that broke.
+ * read, the body read, the response taken. A body and a response may be large and the line slow, so
+ * each byte that moves puts their time off by what it takes at a fixed pace. A peer below the pace
+ * runs out of time. The clock shuts the sockets of those that are late; the daemon sees their end
+ * and completes them as it does any that broke.
  *
  * A connection is a stranger's until it has shown a good token. Strangers have a pool of their own.
  * When it is full, a new stranger takes the place of the one that came first, so that peers that
@@ -18,6 +20,9 @@
 
 /* No deadline: the server's own work, or an event stream. */
 #define KEDGE_CONNECTION_UNHURRIED (-1)
+
+/* Bytes that the system has got from a peer, or that the peer has acknowledged. */
+#define KEDGE_CONNECTION_PACE_BYTES_S 4096
 
 /* How many connections linger at once, and how long: one more takes the place of the first. */
 #define KEDGE_CONNECTION_LINGERS   64
@@ -56,6 +61,10 @@ kedge_gate *kedge_server_connection_gate(kedge_server_connection *connection);
 /* Its next step is due `within_ms` from now; KEDGE_CONNECTION_UNHURRIED: at no time. */
 void kedge_server_connection_due(kedge_connections *connections,
                                  kedge_server_connection *connection, int64_t within_ms);
+/* Its next step is due `within_ms` from now; each byte that moves puts that off by the time that it
+ * takes at the pace, but never beyond `within_ms` from then on. */
+void kedge_server_connection_paced(kedge_connections *connections,
+                                   kedge_server_connection *connection, int64_t within_ms);
 /* The connection has shown a good token: it is of this account from now on, and no stranger's. Does
  * nothing for one that is known. False when the account has no connection left or too many are
  * known: then it stays a stranger's, and should be closed after its response. */

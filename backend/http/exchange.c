@@ -43,6 +43,13 @@ static void set_deadline(kedge_exchange_context *context, struct MHD_Connection 
     kedge_server_connection_due(context->connections, socket_context(connection), within_ms);
 }
 
+/* For a body or a response, which takes as long as a slow line needs. */
+static void set_paced_deadline(kedge_exchange_context *context, struct MHD_Connection *connection)
+{
+    kedge_server_connection_paced(context->connections, socket_context(connection),
+                                  context->request_timeout_ms);
+}
+
 void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Connection *connection)
 {
     set_deadline(context, connection,
@@ -215,16 +222,16 @@ static struct MHD_Response *make_message(kedge_exchange *exchange)
 static enum MHD_Result respond(kedge_exchange *exchange)
 {
     kedge_exchange_context *context = exchange->context;
-    int64_t within_ms =
-        context->request_timeout_ms +
-        (int64_t)(exchange->response.body.size / KEDGE_SERVER_RESPONSE_BYTES_S * 1000);
-    if (exchange->stream) within_ms = KEDGE_CONNECTION_UNHURRIED;
+    bool streams = exchange->stream != NULL;
     struct MHD_Response *message =
         exchange->stream ? make_stream(exchange) : make_message(exchange);
     if (!message) return MHD_NO;
     add_cors(exchange, message);
     kedge_server_connection_watch(context->connections, exchange->peer, false);
-    set_deadline(context, exchange->connection, within_ms);
+    if (streams)
+        set_deadline(context, exchange->connection, KEDGE_CONNECTION_UNHURRIED);
+    else
+        set_paced_deadline(context, exchange->connection);
     enum MHD_Result queued =
         MHD_queue_response(exchange->connection, (unsigned)exchange->response.status, message);
     MHD_destroy_response(message);
@@ -266,6 +273,7 @@ static enum MHD_Result go_in(kedge_exchange *exchange, kedge_admission admission
 {
     exchange->refused = admission == KEDGE_REFUSED;
     if (exchange->refused && leaves_body(exchange)) return turn_away(exchange);
+    if (!exchange->refused) set_paced_deadline(exchange->context, exchange->connection);
     atomic_store(&exchange->state, KEDGE_EXCHANGE_READING);
     return MHD_YES;
 }

@@ -70,8 +70,6 @@ typedef struct kedge_parts {
     bool ended;   /* all is sent */
     size_t sent;  /* of this part */
     size_t made_bytes;
-    int64_t asked_ms;
-    int64_t due_ms; /* by when the peer must have taken what it has got */
 } kedge_parts;
 
 typedef struct kedge_exchange {

@@ -13,28 +13,16 @@
 
 #define BLOCK_BYTES 32768 /* that the daemon asks for at once */
 
-static int64_t monotonic_ms(const kedge_exchange *exchange)
-{
-    const kedge_environment *environment = exchange->context->environment;
-    return environment->monotonic_ms(environment->context);
-}
-
-static int64_t time_for(size_t bytes)
-{
-    return (int64_t)(bytes / KEDGE_SERVER_RESPONSE_BYTES_S * 1000);
-}
-
 /* The time in which the server worked is not the peer's. */
 static void go_on_sending(kedge_exchange *exchange)
 {
     kedge_parts *parts = &exchange->parts;
-    int64_t now_ms = monotonic_ms(exchange);
+    kedge_exchange_context *context = exchange->context;
     parts->awaited = false;
     parts->sent = 0;
-    parts->due_ms += now_ms - parts->asked_ms + time_for(exchange->response.body.size);
-    kedge_server_connection_watch(exchange->context->connections, exchange->peer, false);
-    kedge_server_connection_due(exchange->context->connections, exchange->peer,
-                                parts->due_ms - now_ms);
+    kedge_server_connection_watch(context->connections, exchange->peer, false);
+    kedge_server_connection_paced(context->connections, exchange->peer,
+                                  context->request_timeout_ms);
 }
 
 /* The connection is suspended before the worker has the exchange, which may be done before this
@@ -45,7 +33,6 @@ static void ask_for_part(kedge_exchange *exchange)
     kedge_parts *parts = &exchange->parts;
     struct MHD_Connection *connection = exchange->connection;
     parts->awaited = true;
-    parts->asked_ms = monotonic_ms(exchange);
     atomic_store(&exchange->state, KEDGE_EXCHANGE_WORKING);
     kedge_server_connection_due(context->connections, exchange->peer, KEDGE_CONNECTION_UNHURRIED);
     kedge_server_connection_watch(context->connections, exchange->peer, true);
@@ -81,9 +68,6 @@ static ssize_t read_part(void *context, uint64_t position, char *out, size_t out
 
 struct MHD_Response *kedge_exchange_respond_in_parts(kedge_exchange *exchange)
 {
-    kedge_parts *parts = &exchange->parts;
-    size_t size = exchange->response.body.size;
-    parts->due_ms = monotonic_ms(exchange) + exchange->context->request_timeout_ms + time_for(size);
     return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_part, exchange,
                                              NULL);
 }

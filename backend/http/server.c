@@ -26,8 +26,11 @@
  * fifteen minutes to send it the pings of its stream, which counts until then. */
 #define UNACKNOWLEDGED_PINGS  3
 #define UNACKNOWLEDGED_MIN_MS 15000
-#define STOP_WAIT_MS          4000
-#define STOP_STEP_MS          10
+/* What the system takes of a response beyond what is on its way. Left alone it takes megabytes, and
+ * the library sees for longer than its idle timeout that a slow peer takes nothing. */
+#define UNSENT_BYTES 131072
+#define STOP_WAIT_MS 4000
+#define STOP_STEP_MS 10
 
 struct kedge_server {
     kedge_exchange_context context;
@@ -72,6 +75,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
+    const int unsent_bytes = UNSENT_BYTES;
     kedge_exchange_context *exchanges = context;
     int socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
@@ -82,6 +86,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
                                                          exchanges->request_timeout_ms);
         (void)setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &exchanges->unacknowledged_ms,
                          sizeof exchanges->unacknowledged_ms);
+        (void)setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes,
+                         sizeof unsent_bytes);
         if (!kedge_receive_through(socket, kedge_server_connection_gate(*socket_context)))
             shutdown(socket, SHUT_RDWR);
         atomic_fetch_add(&exchanges->metrics.connections, 1);

@@ -51,8 +51,7 @@
 #define KEDGE_SERVER_FILES_RESERVED    256   /* open files left to the ports */
 #define KEDGE_SERVER_HEADER_BYTES      32768 /* memory a connection has for its request's head */
 #define KEDGE_SERVER_IDLE_TIMEOUT_S    45
-#define KEDGE_SERVER_REQUEST_TIMEOUT_S 30       /* for a request's head, and then for its body */
-#define KEDGE_SERVER_RESPONSE_BYTES_S  65536    /* a response is taken at this rate or faster */
+#define KEDGE_SERVER_REQUEST_TIMEOUT_S 30       /* for a head, and without a body's bytes */
 #define KEDGE_SERVER_DISCARD_BYTES     67108864 /* read of a body before it is cut off */
 #define KEDGE_SERVER_SMALL_BYTES       65536 /* of a body or response that do not count as held */
 #define KEDGE_SERVER_HELD_BYTES        KEDGE_BUDGET_HELD_POOL /* of all that are larger */

@@ -46,6 +46,12 @@ static void take_event(kedge_core *core, const kedge_core_event *event, kedge_co
     case KEDGE_EVENT_PUSH_ENDED:
         if (core->push.running) kedge_core_push_ended(core, event, actions);
         break;
+    case KEDGE_EVENT_PUSH_MOVED:
+        kedge_channel_moved(core, &core->push);
+        break;
+    case KEDGE_EVENT_PULL_STEP_MOVED:
+        kedge_channel_moved(core, &core->pull);
+        break;
     case KEDGE_EVENT_PULL_STEP_ENDED:
         if (is_running_step(core, event->pull_step_ended.request))
             kedge_core_pull_step_ended(core, event, actions);

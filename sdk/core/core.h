@@ -25,7 +25,8 @@
 #define KEDGE_CORE_ASK_MS              1000
 #define KEDGE_CORE_REQUEST_DEADLINE_MS KEDGE_LIMIT_REQUEST_DEADLINE_MS
 #define KEDGE_CORE_UPLOAD_REQUESTS     3
-/* after a request's deadline, until the core itself gives up a request that did not end */
+/* after a request's deadline, until the core itself gives up a request that did not end; the
+ * transport tells at least each half of this time that it has put a deadline off */
 #define KEDGE_CORE_GUARD_MS 1000
 /* What was pushed and is not covered is pushed again after STALL_MS, and after ever longer times,
  * up to STALL_MAX_MS, while nothing is covered. */
@@ -102,6 +103,8 @@ typedef enum kedge_event_kind {
     KEDGE_EVENT_MUTATION,   /* one was committed here or in another process; with the position */
     KEDGE_EVENT_TIMER,      /* the timer that was set last has expired */
     KEDGE_EVENT_PUSH_ENDED, /* a push ended: `push_ended` */
+    KEDGE_EVENT_PUSH_MOVED, /* the transport has put the deadline of the running push off */
+    KEDGE_EVENT_PULL_STEP_MOVED, /* the same of the request of the pull's channel */
     KEDGE_EVENT_PULL_STEP_ENDED, /* a request of the pull's channel ended: `pull_step_ended` */
     KEDGE_EVENT_APPLIED,         /* the store's work ended: `applied`; with the position */
     KEDGE_EVENT_POKE,            /* a poke came on the stream: `poke` */
@@ -184,7 +187,7 @@ typedef struct kedge_core_action {
     kedge_action_kind kind;
     union { /* the member named as the kind is, if there is one */
         struct {
-            int64_t deadline_ms; /* a duration */
+            int64_t deadline_ms; /* a duration, which bytes that move put off */
             int64_t after_id;    /* 0: from the lowest uncovered id on */
             uint32_t count_max;
             size_t size_max_bytes;

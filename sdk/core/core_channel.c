@@ -39,6 +39,12 @@ void kedge_channel_begin(kedge_core *core, kedge_core_channel *channel, int64_t 
     channel->token = core->token_count;
 }
 
+void kedge_channel_moved(const kedge_core *core, kedge_core_channel *channel)
+{
+    int64_t guard_ms = kedge_core_after(core, KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS);
+    if (channel->running && channel->guard_ms < guard_ms) channel->guard_ms = guard_ms;
+}
+
 static void end(kedge_core_channel *channel)
 {
     channel->running = false;

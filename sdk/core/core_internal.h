@@ -67,6 +67,8 @@ int64_t kedge_core_next_moment(const kedge_core *core);
 void kedge_channel_init(kedge_core_channel *channel);
 bool kedge_channel_ready(const kedge_core *core, const kedge_core_channel *channel);
 void kedge_channel_begin(kedge_core *core, kedge_core_channel *channel, int64_t guard_ms);
+/* The request that runs, if one does, has its deadline anew. */
+void kedge_channel_moved(const kedge_core *core, kedge_core_channel *channel);
 void kedge_channel_succeed(kedge_core_channel *channel);
 void kedge_channel_fail(kedge_core *core, kedge_core_channel *channel, int64_t retry_after_ms);
 /* Ends the running request without counting it as a failure; the next one waits for

@@ -268,6 +268,12 @@ void kedge_driver_timer(kedge_driver *driver)
     arm(driver);
 }
 
+void kedge_driver_request_moved(kedge_driver *driver, uint64_t number)
+{
+    if (number == driver->push_number) run_kind(driver, KEDGE_EVENT_PUSH_MOVED);
+    if (number == driver->pull_number) run_kind(driver, KEDGE_EVENT_PULL_STEP_MOVED);
+}
+
 /* A response to a cancelled request has another number and is dropped. */
 void kedge_driver_response_arrived(kedge_driver *driver, const kedge_driver_response *response)
 {
@@ -275,7 +281,10 @@ void kedge_driver_response_arrived(kedge_driver *driver, const kedge_driver_resp
     if (!kedge_driver_take_back(driver, response->number, &kind)) return;
     kedge_core_event event = kedge_driver_request_ended(kind);
     if (kind == KEDGE_REQUEST_PUSH && driver->upload.step != KEDGE_UPLOAD_NONE) {
-        if (kedge_driver_upload_goes_on(driver, response, &event)) return;
+        if (kedge_driver_upload_goes_on(driver, response, &event)) {
+            run_kind(driver, KEDGE_EVENT_PUSH_MOVED);
+            return;
+        }
         kedge_driver_upload_end(driver);
     } else {
         kedge_driver_read_response(driver, kind, response, &event);

@@ -34,6 +34,8 @@ void kedge_driver_set_schema_version(kedge_driver *driver, const char *schema_ve
 void kedge_driver_start(kedge_driver *driver);
 void kedge_driver_mutated(kedge_driver *driver); /* something was committed to the outbox */
 void kedge_driver_timer(kedge_driver *driver);
+/* Bytes of a request or its response moved: the transport has put its deadline off. */
+void kedge_driver_request_moved(kedge_driver *driver, uint64_t number);
 void kedge_driver_response_arrived(kedge_driver *driver, const kedge_driver_response *response);
 void kedge_driver_stream_up(kedge_driver *driver);
 void kedge_driver_stream_down(kedge_driver *driver, const kedge_error *error,

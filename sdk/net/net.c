@@ -8,12 +8,13 @@
 #include <strings.h>
 
 kedge_status kedge_net_ask(kedge_net *net, const char *method, const char *path, const char *token,
-                           int64_t deadline_ms, size_t response_bytes_max,
+                           int64_t deadline_ms, bool paced, size_t response_bytes_max,
                            kedge_http_done_function done, void *context, kedge_http_call **call,
                            kedge_error *error)
 {
     kedge_http_request request = {.method = method,
                                   .deadline_ms = deadline_ms,
+                                  .paced = paced,
                                   .response_bytes_max = response_bytes_max,
                                   .done = done,
                                   .context = context};
@@ -39,6 +40,12 @@ static kedge_status send_elsewhere(kedge_net *net, const kedge_driver_request *r
     sent->headers = request->headers;
     sent->header_count = request->header_count;
     return kedge_http_send(net->http, sent, call, error);
+}
+
+static void request_moved(void *context)
+{
+    const kedge_net_slot *slot = context;
+    slot->net->sink.moved(slot->net->sink.context, slot->number);
 }
 
 static void request_done(void *context, const kedge_http_response *response)
@@ -86,8 +93,10 @@ static kedge_status send_request(void *context, const kedge_driver_request *requ
                                        .undecoded = slot->undecoded,
                                        .body = request->body,
                                        .deadline_ms = request->deadline_ms,
+                                       .paced = true,
                                        .response_bytes_max = request->response_bytes_max,
                                        .done = request_done,
+                                       .moved = request_moved,
                                        .context = slot};
     status = request->url != NULL
                  ? send_elsewhere(net, request, &http_request, &slot->call, error)

@@ -18,6 +18,8 @@ typedef struct kedge_net_sink {
     kedge_status (*may_send)(void *context, kedge_error *error);
     /* The transport has sent a request. */
     void (*sent)(void *context, const kedge_driver_request *request);
+    /* Bytes of a request or its response moved: its deadline was put off. */
+    void (*moved)(void *context, uint64_t number);
     void (*response)(void *context, const kedge_driver_response *response);
     void (*stream_up)(void *context);
     void (*stream_event)(void *context, kedge_bytes event, kedge_bytes data);
@@ -37,9 +39,9 @@ void kedge_net_free(kedge_net *net); /* cancels what runs */
 kedge_transport kedge_net_transport(kedge_net *net);
 
 /* A request beside the transport's: for what the app itself asks. `path` "": the project itself.
- * The caller cancels it before the net is freed. */
+ * `paced`: the deadline is put off by what moves. The caller cancels it before the net is freed. */
 kedge_status kedge_net_ask(kedge_net *net, const char *method, const char *path, const char *token,
-                           int64_t deadline_ms, size_t response_bytes_max,
+                           int64_t deadline_ms, bool paced, size_t response_bytes_max,
                            kedge_http_done_function done, void *context, kedge_http_call **call,
                            kedge_error *error);
 

@@ -18,7 +18,7 @@ typedef struct kedge_driver_request {
     const char *accept;  /* media type */
     const char *range;   /* "bytes=A-B" of what is asked for as gzip; NULL: all of it */
     const char *token;   /* bearer token; NULL: none */
-    int64_t deadline_ms; /* a duration */
+    int64_t deadline_ms; /* a duration, which bytes that move put off */
     size_t response_bytes_max;
     /* NULL, or the whole URL of a server that is not Kedge, to which `body` goes as it is, with
      * `headers` and no others. `path` tells then what it is for. */
@@ -41,7 +41,8 @@ typedef struct kedge_driver_response {
 
 /* All functions are non-blocking. Each request that was sent and not cancelled gets one response,
  * never from inside `send`. The owner of the transport passes responses to
- * kedge_driver_response_arrived and stream events to kedge_driver_stream_*. */
+ * kedge_driver_response_arrived, what puts a deadline off to kedge_driver_request_moved, and stream
+ * events to kedge_driver_stream_*. */
 typedef struct kedge_transport {
     void *context;
     kedge_status (*send)(void *context, const kedge_driver_request *request, kedge_error *error);

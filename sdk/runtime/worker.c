@@ -38,6 +38,11 @@ static void net_sent(void *context, const kedge_driver_request *request)
     kedge_log_request(db, request);
 }
 
+static void net_moved(void *context, uint64_t number)
+{
+    kedge_driver_request_moved(((kedge_db *)context)->driver, number);
+}
+
 static void net_response(void *context, const kedge_driver_response *response)
 {
     kedge_db *db = context;
@@ -83,6 +88,7 @@ kedge_net_sink kedge_worker_sink(kedge_db *db)
     return (kedge_net_sink){.context = db,
                             .may_send = net_may_send,
                             .sent = net_sent,
+                            .moved = net_moved,
                             .response = net_response,
                             .stream_up = net_stream_up,
                             .stream_event = net_stream_event,

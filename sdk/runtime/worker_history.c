@@ -158,8 +158,8 @@ static void send_call(kedge_db *db, kedge_history_call *call)
     }
     if (status == KEDGE_OK) {
         status = kedge_net_ask(db->net, "GET", path, kedge_token_text(&db->token),
-                               time_left_ms(db, call), RESPONSE_BYTES_MAX, answered, call,
-                               &call->http_call, &call->error);
+                               time_left_ms(db, call), call->deadline_ms == 0, RESPONSE_BYTES_MAX,
+                               answered, call, &call->http_call, &call->error);
     }
     if (status != KEDGE_OK) end_call(db, call, status);
 }

@@ -75,7 +75,7 @@ static void send_request(kedge_db *db)
 {
     kedge_project_creation *creation = &db->worker.creation;
     kedge_status status = kedge_net_ask(db->net, "PUT", "", kedge_token_text(&db->token),
-                                        KEDGE_LIMIT_REQUEST_DEADLINE_MS, RESPONSE_BYTES_MAX,
+                                        KEDGE_LIMIT_REQUEST_DEADLINE_MS, false, RESPONSE_BYTES_MAX,
                                         answered, db, &creation->call, &creation->error);
     if (status != KEDGE_OK) plan_retry(db, 0);
 }

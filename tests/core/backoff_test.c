@@ -139,6 +139,53 @@ static void test_a_transport_that_never_answers_is_given_up(void **state)
                     "[31000] pushed through 1, in version 4\n");
 }
 
+static void test_a_request_on_which_bytes_move_is_not_given_up(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    for (int i = 0; i < 10; i++) {
+        trace_pass(t, 30000);
+        trace_simple(t, KEDGE_EVENT_PUSH_MOVED, "push moved");
+        trace_simple(t, KEDGE_EVENT_PING, "ping");
+        trace_simple(t, KEDGE_EVENT_TIMER, "timer");
+        assert_true(t->core.push.running);
+    }
+    trace_skip(t);
+    while (t->core.push.running) {
+        trace_simple(t, KEDGE_EVENT_PING, "ping");
+        trace_timer(t);
+    }
+    assert_int_equal(t->now_ms, 300000 + KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS);
+}
+
+static void test_the_bytes_of_one_request_do_not_keep_another(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_poke(t, 4);
+    trace_pass(t, 20000);
+    trace_simple(t, KEDGE_EVENT_PULL_STEP_MOVED, "pull moved");
+    trace_simple(t, KEDGE_EVENT_PING, "ping");
+    trace_pass(t, 11000);
+    trace_simple(t, KEDGE_EVENT_TIMER, "timer");
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_simple(t, KEDGE_EVENT_PULL_STEP_MOVED, "pull moved");
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] poke of version 4\n"
+                    "          send pull\n"
+                    "[20000] pull moved\n"
+                    "[20000] ping\n"
+                    "[31000] timer\n"
+                    "          cancel push\n"
+                    "          report connecting: request-timeout\n"
+                    "[31000] pull ok\n"
+                    "          apply pull\n"
+                    "[31000] pull moved\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +200,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_poke_wakes_pull_and_push, trace_setup,
                                         trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_transport_that_never_answers_is_given_up,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_a_request_on_which_bytes_move_is_not_given_up,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_the_bytes_of_one_request_do_not_keep_another,
                                         trace_setup, trace_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

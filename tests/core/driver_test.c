@@ -79,6 +79,31 @@ static void test_a_request_is_not_given_up_for_the_time_in_which_the_store_works
     assert_string_equal(s->error.code, "request-timeout");
 }
 
+/* Other requests that move do not keep it. */
+static void test_a_request_that_moves_is_not_given_up(void **state)
+{
+    scripted *s = *state;
+    settle(s);
+    kedge_driver_stream_up(s->driver);
+    scripted_put(s, "b", 2);
+    uint64_t push = s->push.number;
+    int64_t began_ms = s->now_ms;
+    for (int i = 0; i < 10; i++) {
+        s->now_ms += KEDGE_LIMIT_REQUEST_DEADLINE_MS;
+        kedge_driver_request_moved(s->driver, push);
+        kedge_driver_stream_event(s->driver, KEDGE_BYTES("ping"), KEDGE_BYTES("{}"));
+        assert_int_equal(s->push.number, push);
+    }
+    while (s->push.number == push) {
+        kedge_driver_request_moved(s->driver, push + 1);
+        kedge_driver_stream_event(s->driver, KEDGE_BYTES("ping"), KEDGE_BYTES("{}"));
+        scripted_timer(s);
+    }
+    assert_int_equal(s->now_ms - began_ms,
+                     11 * KEDGE_LIMIT_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS);
+    assert_string_equal(s->error.code, "request-timeout");
+}
+
 static void write_wrong_value(const scripted *s)
 {
     char path[128];
@@ -505,6 +530,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_a_request_is_not_given_up_for_the_time_in_which_the_store_works, scripted_setup,
             scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_a_request_that_moves_is_not_given_up, scripted_setup,
+                                        scripted_teardown),
         cmocka_unit_test(test_a_driver_without_memory_tries_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

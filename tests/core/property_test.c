@@ -289,7 +289,7 @@ static void random_end(world *w)
 static void random_wake(world *w)
 {
     kedge_core_event event = {0};
-    switch (draw(w, 7)) {
+    switch (draw(w, 8)) {
     case 0:
         w->position.highest_id++;
         event.kind = KEDGE_EVENT_MUTATION;
@@ -310,6 +310,9 @@ static void random_wake(world *w)
         break;
     case 5:
         event.kind = KEDGE_EVENT_HURRY;
+        break;
+    case 6: /* perhaps of a request that does not run */
+        event.kind = draw(w, 2) == 0 ? KEDGE_EVENT_PUSH_MOVED : KEDGE_EVENT_PULL_STEP_MOVED;
         break;
     default:
         event.kind = KEDGE_EVENT_SYNC;

@@ -64,6 +64,35 @@ static void test_an_upload_is_three_requests_in_a_row(void **state)
     assert_non_null(strstr(s->push.body, "\"mutations\""));
 }
 
+/* Time passes, and the upload is still under way. */
+static void pass(scripted *s, int64_t milliseconds)
+{
+    uint64_t number = s->push.number;
+    s->now_ms += milliseconds;
+    kedge_driver_sync(s->driver);
+    assert_int_equal(s->push.number, number);
+}
+
+static void test_each_request_of_an_upload_has_the_whole_deadline(void **state)
+{
+    scripted *s = *state;
+    scripted_pulled(s, 0, 0, 0, "", "");
+    ask_for_an_upload(s);
+    put_it(s);
+    for (int i = 0; i < 5; i++) {
+        pass(s, KEDGE_LIMIT_REQUEST_DEADLINE_MS);
+        kedge_driver_request_moved(s->driver, s->push.number);
+    }
+    pass(s, KEDGE_LIMIT_REQUEST_DEADLINE_MS); /* then the response comes */
+    scripted_respond_push(s, 200, "");
+    assert_string_equal(s->push.path, "push");
+    pass(s, KEDGE_LIMIT_REQUEST_DEADLINE_MS);
+    uint64_t number = s->push.number;
+    s->now_ms += KEDGE_CORE_GUARD_MS;
+    kedge_driver_sync(s->driver);
+    assert_int_not_equal(s->push.number, number);
+}
+
 /* The next try is an ordinary push. */
 static void check_no_uploads(scripted *s, int status, const char *code)
 {
@@ -159,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_an_upload_is_three_requests_in_a_row),
+        TEST(test_each_request_of_an_upload_has_the_whole_deadline),
         TEST(test_a_server_without_uploads_takes_no_mutation_as_large),
         TEST(test_a_server_that_does_not_know_of_uploads_takes_no_mutation_as_large),
         TEST(test_an_upload_may_be_too_large_as_well),

@@ -275,12 +275,59 @@ static void test_a_request_is_sent_only_once_on_demand(void **state)
 static void test_a_deadline_ends_a_hung_and_a_dripping_answer(void **state)
 {
     (void)state;
-    ending end = ask(scripted_hangs, (kedge_http_request){.deadline_ms = 100});
-    assert_int_equal(end.status, 0);
-    assert_int_equal(end.error.status, KEDGE_TIMEOUT);
+    for (int paced = 0; paced < 2; paced++) {
+        kedge_http_request request = {.deadline_ms = 100, .paced = paced == 1};
+        ending end = ask(scripted_hangs, request);
+        assert_int_equal(end.status, 0);
+        assert_string_equal(end.error.code, "request-timeout");
+        request.deadline_ms = 150;
+        assert_int_equal(ask(scripted_drips, request).error.status, KEDGE_TIMEOUT);
+    }
+}
+
+static bool sends_much_and_hangs(void *context, const scripted_request *request)
+{
+    static char much[2 << 20];
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n";
+    (void)context;
+    scripted_send(request, head, sizeof head - 1);
+    scripted_send(request, much, sizeof much);
+    scripted_hang(request);
+    return false;
+}
+
+static void test_what_came_fast_puts_a_deadline_off_no_farther_than_it_was(void **state)
+{
+    (void)state;
+    int64_t began = environment.monotonic_ms(environment.context);
+    kedge_http_request request = {
+        .deadline_ms = 300, .paced = true, .response_bytes_max = 100000000};
+    ending end = ask(sends_much_and_hangs, request); /* which take minutes at the pace */
     assert_string_equal(end.error.code, "request-timeout");
-    end = ask(scripted_drips, (kedge_http_request){.deadline_ms = 150});
-    assert_int_equal(end.error.status, KEDGE_TIMEOUT);
+    assert_true(environment.monotonic_ms(environment.context) - began < 60000);
+}
+
+static void test_a_wait_ends_at_the_deadline_also_with_a_descriptor(void **state)
+{
+    (void)state;
+    for (int with_descriptor = 0; with_descriptor < 2; with_descriptor++) {
+        ending end = {0};
+        kedge_http *http = make_http();
+        if (with_descriptor == 1 && kedge_http_use_descriptor(http, NULL) != KEDGE_OK) skip();
+        scripted_server *server = scripted_server_start(scripted_hangs, NULL);
+        int64_t began = environment.monotonic_ms(environment.context);
+        start(http, scripted_server_url(server),
+              (kedge_http_request){.deadline_ms = 1000, .paced = true}, &end);
+        while (environment.monotonic_ms(environment.context) < began + 400)
+            assert_int_equal(kedge_http_poll(http, 100, -1, NULL, NULL), KEDGE_OK);
+        if (with_descriptor == 1) assert_in_range(kedge_http_due_ms(http), 0, 1000);
+        for (int turn = 0; turn < 100 && end.done == 0; turn++)
+            assert_int_equal(kedge_http_poll(http, 60000, -1, NULL, NULL), KEDGE_OK);
+        assert_string_equal(end.error.code, "request-timeout");
+        assert_in_range(environment.monotonic_ms(environment.context) - began, 1000, 50000);
+        kedge_http_free(http);
+        scripted_server_stop(server);
+    }
 }
 
 static bool no_http(void *context, const scripted_request *request)
@@ -534,6 +581,8 @@ int main(void)
         cmocka_unit_test(test_an_answer_is_left_encoded_on_demand),
         cmocka_unit_test(test_a_request_is_sent_only_once_on_demand),
         cmocka_unit_test(test_a_deadline_ends_a_hung_and_a_dripping_answer),
+        cmocka_unit_test(test_what_came_fast_puts_a_deadline_off_no_farther_than_it_was),
+        cmocka_unit_test(test_a_wait_ends_at_the_deadline_also_with_a_descriptor),
         cmocka_unit_test(test_what_is_no_whole_answer_is_an_error_of_its_kind),
         cmocka_unit_test(test_a_server_that_cannot_be_reached_is_a_network_error),
         cmocka_unit_test(test_tls_is_not_optional),

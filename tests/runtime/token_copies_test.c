@@ -92,9 +92,9 @@ static void ask(kedge_http *http, kedge_net *net, size_t bytes)
     kedge_http_call *call = NULL;
     memset(token, 't', bytes);
     memcpy(token + bytes, SECRET, sizeof SECRET);
-    assert_int_equal(
-        kedge_net_ask(net, "GET", "limits", token, 10000, 65536, note_done, &done, &call, NULL),
-        KEDGE_OK);
+    assert_int_equal(kedge_net_ask(net, "GET", "limits", token, 10000, false, 65536, note_done,
+                                   &done, &call, NULL),
+                     KEDGE_OK);
     while (!done)
         assert_int_equal(kedge_http_poll(http, 1000, -1, NULL, NULL), KEDGE_OK);
 }

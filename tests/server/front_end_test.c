@@ -162,6 +162,69 @@ static void test_a_connection_is_shut_when_it_is_late_and_no_sooner(void **state
     }
 }
 
+/* A connection over the loopback device, of which the system tells what has moved. */
+static void make_tcp_pair(int pair[2])
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int listening = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(listening, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(listening, 1), 0);
+    assert_int_equal(getsockname(listening, (struct sockaddr *)&address, &size), 0);
+    pair[1] = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(pair[1], (struct sockaddr *)&address, size), 0);
+    pair[0] = accept(listening, NULL, NULL);
+    assert_true(pair[0] >= 0);
+    close(listening);
+}
+
+/* `fast`: ten seconds' worth of bytes at the pace comes; otherwise ten bytes a second. */
+static void check_what_moves(bool fast, bool paced)
+{
+    static const char bytes[10 * KEDGE_CONNECTION_PACE_BYTES_S] = "";
+    kedge_environment environment = kedge_environment_system(NULL);
+    environment.monotonic_ms = told_time;
+    const kedge_connections_options options = {&environment, 10, 10, 0, false};
+    kedge_connections *connections = kedge_connections_new(&options);
+    int64_t due_ms = 2000;
+    int pair[2];
+    time_ms = 1000;
+    make_tcp_pair(pair);
+    kedge_server_connection *connection =
+        kedge_server_connection_opened(connections, pair[0], NULL, 1);
+    if (paced)
+        kedge_server_connection_paced(connections, connection, 1000);
+    else
+        kedge_server_connection_due(connections, connection, 1000);
+    for (time_ms = 1000; time_ms < 1900; time_ms += 100) {
+        kedge_connections_look(connections);
+        if (!fast) assert_int_equal(send(pair[1], bytes, 1, 0), 1);
+    }
+    if (fast) {
+        assert_int_equal(send(pair[1], bytes, sizeof bytes, 0), sizeof bytes);
+        kedge_connections_look(connections);
+        if (paced) due_ms = time_ms + 1000;
+    }
+    time_ms = due_ms - 1;
+    kedge_connections_look(connections);
+    assert_false(is_shut(pair[1]));
+    time_ms = due_ms;
+    kedge_connections_look(connections);
+    assert_true(is_shut(pair[1]));
+    kedge_server_connection_closed(connections, connection);
+    kedge_connections_free(connections);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+static void test_what_moves_at_the_pace_puts_a_step_off_and_never_beyond_its_time(void **state)
+{
+    (void)state;
+    check_what_moves(true, true);
+    check_what_moves(false, true);
+    check_what_moves(true, false);
+}
+
 static void test_tickets_of_one_organization_take_no_room_from_another(void **state)
 {
     (void)state;
@@ -322,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_only_loopback_names_are_loopback),
         cmocka_unit_test(test_an_origin_is_allowed_when_it_is_listed_or_loopback_in_open_mode),
         cmocka_unit_test(test_a_connection_is_shut_when_it_is_late_and_no_sooner),
+        cmocka_unit_test(test_what_moves_at_the_pace_puts_a_step_off_and_never_beyond_its_time),
         cmocka_unit_test(test_a_watched_connection_is_gone_when_its_peer_closes_it),
         cmocka_unit_test(test_a_ticket_is_good_once_for_its_scope_and_a_minute),
         cmocka_unit_test(test_tickets_of_one_organization_take_no_room_from_another),

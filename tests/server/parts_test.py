@@ -94,13 +94,13 @@ class Parts(unittest.TestCase):
         connection.request("POST", LARGE + "/pull", json.dumps(pull_body("b", cookie)), {"Host": "127.0.0.1"})
         return connection.getresponse()
 
-    def slow(self):
+    def slow(self, project=LARGE):
         """A reader that has read the head of its response and no more."""
         raw = socket.socket()
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         raw.settimeout(90 * SLOWER)
         raw.connect(("127.0.0.1", self.server.port))
-        raw.sendall(request(LARGE + "/pull", pull_body("b")))
+        raw.sendall(request(project + "/pull", pull_body("b")))
         self.peers.append(raw)
         self.assertTrue(raw.recv(12).startswith(b"HTTP/1.1 200"))
         return raw
@@ -171,18 +171,36 @@ class Parts(unittest.TestCase):
         after = json.loads(self.read(response["cookie"]).read())["patch"]
         self.assertEqual(len(after), 3 * ITEMS)
 
-    def test_readers_that_stop_or_take_less_than_64_kib_a_second_are_cut(self):
+    def test_a_reader_that_takes_longer_than_the_timeout_is_served_as_long_as_it_reads(self):
+        self.start("--request-timeout", "1")
+        slow, began, taken = self.slow(), time.monotonic(), 0
+        while time.monotonic() < began + 6:
+            taken += len(slow.recv(2000))
+            time.sleep(max(0, began + taken / 40000 - time.monotonic()))  # 40,000 bytes a second
+        self.assertGreater(taken, 200000)
+        self.assertEqual(self.server.metric("kedge_requests_cut_total"), 0)
+        self.assertGreater(self.server.metric("kedge_held_bytes"), 0)
+
+    def test_readers_that_stop_or_take_less_than_4_kib_a_second_are_cut(self):
         self.start("--request-timeout", "1")
         stopped, trickling = self.slow(), self.slow()
 
         def all_are_cut():
             with contextlib.suppress(ConnectionError):
-                trickling.recv(16)  # for each question, so some 30 KB a second at most
+                trickling.recv(1)  # for each question, so some 2 KB a second at most
             return self.server.metric("kedge_held_bytes") == 0
         wait_for(all_are_cut, seconds=240)
         self.assertEqual(self.server.metric("kedge_requests_cut_total"), 2)
         self.assertTrue(ends(stopped))
         self.assertTrue(ends(trickling))
+
+    def test_a_reader_that_stops_is_seen_although_the_system_could_hold_its_response(self):
+        self.start("--request-timeout", "3")
+        body = push_body("a", [put("n1", "x" * 400000)])
+        self.assertEqual(self.server.request("POST", SMALL + "/push", body)[0], 200)
+        self.slow(SMALL)
+        self.assertGreater(self.server.metric("kedge_held_bytes"), 0)
+        wait_for(lambda: self.server.metric("kedge_held_bytes") == 0)
 
     def test_a_server_that_stops_cuts_what_is_under_way(self):
         self.start()

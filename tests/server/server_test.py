@@ -11,6 +11,7 @@ import pathlib
 import socket
 import sys
 import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -306,6 +307,17 @@ class ImpatientServer(unittest.TestCase):
         self.assertTrue(ends(silent))
         silent.close()
         self.assertGreaterEqual(self.server.metric("kedge_requests_cut_total"), 2)
+
+    def test_a_body_that_takes_longer_than_the_timeout_is_taken_as_long_as_it_comes(self):
+        body = json.dumps(push_body("a", [put("n1", "x" * 300000)])).encode()
+        head = f"POST {BASE}/push HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        with self.server.connect(head.encode()) as raw:
+            began = time.monotonic()
+            for at in range(0, len(body), 5000):  # at 50,000 bytes a second
+                time.sleep(max(0, began + at / 50000 - time.monotonic()))
+                raw.sendall(body[at:at + 5000])
+            self.assertGreater(time.monotonic() - began, 5)
+            read_until(raw, b"HTTP/1.1 200 ")
 
     def test_a_body_that_breaks_off_commits_nothing(self):
         body = json.dumps(push_body("a", [put("n1", 1)])).encode()
