@@ -10,10 +10,11 @@
 KEDGE_BEGIN_DECLS
 
 /* An open database. Any thread may call any function with it, until kedge_close begins; Kedge
- * serializes calls from several threads. The folder may be open in several processes at once. Each
- * process must call kedge_open itself: a child process must not use a database that was open at the
- * fork(), and shares its locks until it calls exec() or ends (docs/reference/c-api.md). Kedge
- * leaves the process's signal handlers alone, and its threads get no signals. */
+ * serializes calls from several threads. The folder may be open several times at once, in one
+ * process or several. Each process must call kedge_open itself: a child process must not use a
+ * database that was open at the fork(), and shares its locks until it calls exec() or ends
+ * (docs/reference/c-api.md). Kedge leaves the process's signal handlers alone, and its threads get
+ * no signals. */
 typedef struct kedge_db kedge_db;
 
 /* Gives the token for the header `Authorization: Bearer`. Kedge calls it on the worker thread
@@ -80,7 +81,8 @@ typedef struct kedge_options {
      * lacks its mutator or has an older version of it. Meanwhile the edit and those after it stay
      * pending, and kedge_sync_status.last_error has the code "server-too-old". After that time the
      * server decides the edit without the mutator, and it comes into the inbox. 0: it waits until
-     * the server is newer; -1: it does not wait. */
+     * the server is newer; -1: it does not wait. It holds for edits that were made before this
+     * opening, too: one that waits for ever comes into the inbox after an opening with -1. */
     int64_t server_wait_ms;
     /* NULL: no token is sent (a server in open mode on loopback). `user` and `role` must be the
      * token's; otherwise a rule about them may pass here and reject the edit on the server. */

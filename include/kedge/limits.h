@@ -30,7 +30,8 @@
 #define KEDGE_LIMIT_WATCH_ROWS  10000
 #define KEDGE_LIMIT_WATCH_BYTES 16777216 /* keys and rows: 16 MiB */
 
-/* Scans, queries and lists that a database has open at once, with those of Kedge's own work. */
+/* Scans, queries and lists that a database has open at once, with each kedge_get while it runs and
+ * with those of Kedge's own work. */
 #define KEDGE_LIMIT_READERS 64
 
 /* Requests. */

@@ -22,8 +22,8 @@ typedef enum kedge_log_level {
  *   error    outbox-damaged     outbox.db is damaged: sync has stopped
  *   warning  request-failed     a request had no response, or one with a status from 400 on
  *            token-refused      the app's token function gave none
- *            cache-resync       the cache is fetched again: it was damaged and set aside, or the
- *                               backend was restored from a backup
+ *            cache-resync       the whole state is fetched: this copy is far behind, its cache was
+ *                               damaged and set aside, or the backend was restored from a backup
  *            edits-rejected     edits came into the inbox
  *            edits-unrecovered  edits are lost (kedge_sync_status.unrecovered has risen)
  *            client-changed     the folder has a new client id

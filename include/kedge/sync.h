@@ -31,7 +31,7 @@ typedef enum kedge_connection {
 typedef struct kedge_sync_status {
     uint32_t size;
     kedge_connection connection;
-    bool resyncing;   /* the cache is being fetched again; reads show the current one */
+    bool resyncing;   /* the whole state is being fetched; reads show the current one */
     int64_t version;  /* the canonical version that was pulled last, or 0 */
     int64_t pending;  /* edits that the server has not decided yet */
     int64_t rejected; /* edits in the inbox of rejected ones, damaged ones included */
@@ -111,7 +111,11 @@ KEDGE_API void kedge_sync_watch_free(kedge_sync_watch *KEDGE_NULLABLE watch);
  * on, with the edits of this one, too. The setting is not stored: the next kedge_open starts from
  * its options. Without a `url` it returns KEDGE_OK, too, and the database stays offline. With
  * `online` true, also when it is online already, the process that syncs asks the token function
- * again before its next request: call it there when somebody has logged in or out. */
+ * again before its next request: call it there when somebody has logged in or out.
+ *
+ * After a failure Kedge tries again by itself, after random waits that grow to a minute at most.
+ * An edit does not shorten them. This call with `online` true does, and so does kedge_sync: call
+ * one when the system says that there is a network again, and for a button "try now". */
 KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
                                         kedge_error *KEDGE_NULLABLE error);
 
