@@ -28,11 +28,22 @@ static size_t resident_bytes(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What is free and was given back counts as free still, so it is compared with what is resident. */
-void kedge_memory_give_back(void)
+/* What is resident beyond what is in use. What was given back counts as free still, so it is not
+ * the free memory that is asked for. */
+static size_t unused_bytes(void)
 {
     size_t resident = resident_bytes();
-    if (resident < KEDGE_MEMORY_FREE_BYTES) return;
     struct mallinfo2 of = mallinfo2();
-    if (resident - KEDGE_MEMORY_FREE_BYTES > of.uordblks + of.hblkhd) (void)malloc_trim(0);
+    size_t used = of.uordblks + of.hblkhd;
+    return resident > used ? resident - used : 0;
+}
+
+void kedge_memory_give_back(void)
+{
+    static size_t kept; /* after the last time: it cannot be given back */
+    size_t unused = unused_bytes();
+    if (unused < kept) kept = unused;
+    if (unused - kept < KEDGE_MEMORY_FREE_BYTES) return;
+    (void)malloc_trim(0);
+    kept = unused_bytes();
 }

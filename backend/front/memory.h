@@ -4,8 +4,9 @@
 
 /* Once, when the program starts. */
 void kedge_memory_begin(void);
-/* Gives back what is free, when that is KEDGE_MEMORY_FREE_BYTES or more. Any thread, from time to
- * time: other threads may wait for it for some milliseconds when they allocate. */
+/* Gives back what is free in whole pages, when that is KEDGE_MEMORY_FREE_BYTES or more. One thread,
+ * from time to time: when there is much, other threads that allocate may wait for some ten
+ * milliseconds. */
 void kedge_memory_give_back(void);
 #define KEDGE_MEMORY_FREE_BYTES 67108864
 

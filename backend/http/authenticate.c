@@ -37,16 +37,22 @@ static bool read_open_user(kedge_exchange *exchange, kedge_auth_result *who)
     return good;
 }
 
-static bool conclude(kedge_exchange *exchange, kedge_status status, const kedge_error *error)
+bool kedge_exchange_is_checked(kedge_exchange *exchange, kedge_status status,
+                               const kedge_error *error)
 {
-    if (status == KEDGE_OK)
-        return !exchange->context->origins->open || read_open_user(exchange, exchange->who);
+    if (status == KEDGE_OK) return true;
     if (status == KEDGE_UNAUTHORIZED) {
         kedge_exchange_problem(exchange, 401, error->code, error->message);
     } else {
         kedge_exchange_problem(exchange, 503, "unavailable", "the token cannot be checked now");
     }
     return false;
+}
+
+static bool conclude(kedge_exchange *exchange, kedge_status status, const kedge_error *error)
+{
+    return kedge_exchange_is_checked(exchange, status, error) &&
+           (!exchange->context->origins->open || read_open_user(exchange, exchange->who));
 }
 
 kedge_admission kedge_exchange_recognize(kedge_exchange *exchange)

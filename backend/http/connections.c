@@ -29,8 +29,9 @@ struct kedge_server_connection {
     kedge_server_connection *newer;
     kedge_server_connection *older;
     int socket;
-    int64_t due_ms;       /* or KEDGE_CONNECTION_UNHURRIED */
-    int64_t within_ms;    /* of a step whose time is put off; 0: it is not */
+    int64_t due_ms;    /* or KEDGE_CONNECTION_UNHURRIED */
+    int64_t within_ms; /* of a step whose time is put off; 0: it is not */
+    kedge_paced_step step;
     uint64_t moved_bytes; /* that have put it off */
     bool watched;
     atomic_bool gone;
@@ -290,38 +291,38 @@ kedge_gate *kedge_server_connection_gate(kedge_server_connection *connection)
     return connection ? &connection->gate : &shut;
 }
 
-/* In both directions. 0 when the system does not tell: then nothing is put off. */
-static uint64_t count_moved(int socket)
+/* 0 when the system does not tell: then nothing is put off. */
+static uint64_t count_moved(int socket, kedge_paced_step step)
 {
     struct tcp_info info = {0};
     socklen_t size = sizeof info;
     if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
-    return info.tcpi_bytes_received + info.tcpi_bytes_acked;
-}
-
-static void set_due(kedge_connections *connections, kedge_server_connection *connection,
-                    int64_t within_ms, bool paced)
-{
-    if (!connection) return;
-    int64_t due_ms = due_in(connections, within_ms);
-    uint64_t moved_bytes = paced ? count_moved(connection->socket) : 0;
-    pthread_mutex_lock(&connections->mutex);
-    connection->due_ms = connection->cut ? KEDGE_CONNECTION_UNHURRIED : due_ms;
-    connection->within_ms = paced ? within_ms : 0;
-    connection->moved_bytes = moved_bytes;
-    pthread_mutex_unlock(&connections->mutex);
+    return step == KEDGE_PACED_BODY ? info.tcpi_bytes_received : info.tcpi_bytes_acked;
 }
 
 void kedge_server_connection_due(kedge_connections *connections,
                                  kedge_server_connection *connection, int64_t within_ms)
 {
-    set_due(connections, connection, within_ms, false);
+    if (!connection) return;
+    int64_t due_ms = due_in(connections, within_ms);
+    pthread_mutex_lock(&connections->mutex);
+    connection->due_ms = connection->cut ? KEDGE_CONNECTION_UNHURRIED : due_ms;
+    connection->within_ms = 0;
+    pthread_mutex_unlock(&connections->mutex);
 }
 
 void kedge_server_connection_paced(kedge_connections *connections,
-                                   kedge_server_connection *connection, int64_t within_ms)
+                                   kedge_server_connection *connection, int64_t within_ms,
+                                   kedge_paced_step step)
 {
-    set_due(connections, connection, within_ms, true);
+    if (!connection) return;
+    uint64_t moved_bytes = count_moved(connection->socket, step);
+    kedge_server_connection_due(connections, connection, within_ms);
+    pthread_mutex_lock(&connections->mutex);
+    connection->within_ms = within_ms;
+    connection->step = step;
+    connection->moved_bytes = moved_bytes;
+    pthread_mutex_unlock(&connections->mutex);
 }
 
 bool kedge_server_connection_known(kedge_connections *connections,
@@ -373,7 +374,7 @@ static bool has_hung_up(int socket)
 /* By what has moved since the last look. */
 static void put_off(kedge_server_connection *connection, int64_t now_ms)
 {
-    uint64_t moved_bytes = count_moved(connection->socket);
+    uint64_t moved_bytes = count_moved(connection->socket, connection->step);
     if (moved_bytes <= connection->moved_bytes) return;
     uint64_t added_ms = (moved_bytes - connection->moved_bytes) * 1000;
     connection->due_ms += (int64_t)(added_ms / KEDGE_CONNECTION_PACE_BYTES_S);

@@ -61,10 +61,16 @@ kedge_gate *kedge_server_connection_gate(kedge_server_connection *connection);
 /* Its next step is due `within_ms` from now; KEDGE_CONNECTION_UNHURRIED: at no time. */
 void kedge_server_connection_due(kedge_connections *connections,
                                  kedge_server_connection *connection, int64_t within_ms);
-/* Its next step is due `within_ms` from now; each byte that moves puts that off by the time that it
- * takes at the pace, but never beyond `within_ms` from then on. */
+/* The steps whose bytes put their time off. */
+typedef enum kedge_paced_step {
+    KEDGE_PACED_BODY,     /* what the peer sends */
+    KEDGE_PACED_RESPONSE, /* what it acknowledges */
+} kedge_paced_step;
+/* Its next step is due `within_ms` from now; each byte of the step puts that off by the time that
+ * it takes at the pace, but never beyond `within_ms` from then on. */
 void kedge_server_connection_paced(kedge_connections *connections,
-                                   kedge_server_connection *connection, int64_t within_ms);
+                                   kedge_server_connection *connection, int64_t within_ms,
+                                   kedge_paced_step step);
 /* The connection has shown a good token: it is of this account from now on, and no stranger's. Does
  * nothing for one that is known. False when the account has no connection left or too many are
  * known: then it stays a stranger's, and should be closed after its response. */

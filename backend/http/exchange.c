@@ -44,10 +44,11 @@ static void set_deadline(kedge_exchange_context *context, struct MHD_Connection 
 }
 
 /* For a body or a response, which takes as long as a slow line needs. */
-static void set_paced_deadline(kedge_exchange_context *context, struct MHD_Connection *connection)
+static void set_paced_deadline(kedge_exchange_context *context, struct MHD_Connection *connection,
+                               kedge_paced_step step)
 {
     kedge_server_connection_paced(context->connections, socket_context(connection),
-                                  context->request_timeout_ms);
+                                  context->request_timeout_ms, step);
 }
 
 void kedge_exchange_await_next(kedge_exchange_context *context, struct MHD_Connection *connection)
@@ -231,7 +232,7 @@ static enum MHD_Result respond(kedge_exchange *exchange)
     if (streams)
         set_deadline(context, exchange->connection, KEDGE_CONNECTION_UNHURRIED);
     else
-        set_paced_deadline(context, exchange->connection);
+        set_paced_deadline(context, exchange->connection, KEDGE_PACED_RESPONSE);
     enum MHD_Result queued =
         MHD_queue_response(exchange->connection, (unsigned)exchange->response.status, message);
     MHD_destroy_response(message);
@@ -273,7 +274,9 @@ static enum MHD_Result go_in(kedge_exchange *exchange, kedge_admission admission
 {
     exchange->refused = admission == KEDGE_REFUSED;
     if (exchange->refused && leaves_body(exchange)) return turn_away(exchange);
-    if (!exchange->refused) set_paced_deadline(exchange->context, exchange->connection);
+    /* Of a peer without a token the body is dropped, and has the time of the head. */
+    if (exchange->who && !exchange->refused)
+        set_paced_deadline(exchange->context, exchange->connection, KEDGE_PACED_BODY);
     atomic_store(&exchange->state, KEDGE_EXCHANGE_READING);
     return MHD_YES;
 }

@@ -188,6 +188,9 @@ void kedge_exchange_problem(kedge_exchange *exchange, int status, const char *co
 kedge_admission kedge_exchange_recognize(kedge_exchange *exchange);
 /* The same with that look, on the door's thread. False with a problem. */
 bool kedge_exchange_authenticate(kedge_exchange *exchange);
+/* Whether a token was found good. False with a problem. */
+bool kedge_exchange_is_checked(kedge_exchange *exchange, kedge_status status,
+                               const kedge_error *error);
 /* Opens the owner's account, and takes the request and its connection from it. False with a
  * problem. */
 bool kedge_exchange_enter(kedge_exchange *exchange, const kedge_budget_owner *owner);

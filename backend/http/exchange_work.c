@@ -2,6 +2,7 @@
 #include "backend/http/exchange_work.h"
 
 #include "backend/ports/deadline.h"
+#include "common/error.h"
 #include "wire/address.h"
 
 #include <string.h>
@@ -108,12 +109,28 @@ static void add_before(kedge_exchange *exchange)
     memcpy(response->other, before->other, sizeof response->other);
 }
 
+/* A body may have come for hours: a token that has expired or was revoked meanwhile is none. */
+static bool is_still_good(kedge_exchange *exchange)
+{
+    const kedge_exchange_context *context = exchange->context;
+    const kedge_allocator *allocator = context->environment->allocator;
+    const char *header = kedge_exchange_header(exchange, "Authorization");
+    int64_t took_us = kedge_exchange_now_us() - exchange->started_us;
+    kedge_error error = {0};
+    if (!header || took_us <= context->request_timeout_ms * 1000) return true;
+    kedge_auth_result *again = kedge_allocate(allocator, sizeof *again);
+    kedge_status status = again ? kedge_auth_check(context->auth, header, again, &error)
+                                : kedge_fail_no_memory(&error);
+    kedge_release(allocator, again);
+    return kedge_exchange_is_checked(exchange, status, &error);
+}
+
 /* True: the exchange waits for its next slice, and is no longer the caller's. */
 static bool run(kedge_exchange *exchange)
 {
     kedge_error error = {0};
     if (kedge_deadline_check(&error) == KEDGE_OK) {
-        kedge_exchange_run(exchange);
+        if (exchange->before.status != 0 || is_still_good(exchange)) kedge_exchange_run(exchange);
         add_before(exchange);
     } else if (exchange->before.status != 0) {
         take_back(exchange);

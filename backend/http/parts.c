@@ -21,8 +21,8 @@ static void go_on_sending(kedge_exchange *exchange)
     parts->awaited = false;
     parts->sent = 0;
     kedge_server_connection_watch(context->connections, exchange->peer, false);
-    kedge_server_connection_paced(context->connections, exchange->peer,
-                                  context->request_timeout_ms);
+    kedge_server_connection_paced(context->connections, exchange->peer, context->request_timeout_ms,
+                                  KEDGE_PACED_RESPONSE);
 }
 
 /* The connection is suspended before the worker has the exchange, which may be done before this

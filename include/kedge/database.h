@@ -181,9 +181,9 @@ KEDGE_API kedge_status kedge_mutate(kedge_db *db, const char *name, const char *
  * have been sent, or is withheld: an edit counts as sent once its first push has begun, also when
  * that push fails or the server refuses it; KEDGE_NOT_FOUND when it is not pending;
  * KEDGE_DISK_FULL, KEDGE_IO; KEDGE_CORRUPT as for kedge_mutate. The pending mutations that have
- * read what it wrote run again in its turn. After kedge_open, or a pull or cancel of another
- * process, all run once before it. With tens of thousands of them that takes seconds. kedge_undo
- * (kedge/undo.h) makes one more edit, and takes as long as any. */
+ * read what it wrote run again in its turn. After kedge_open, a pull or cancel of another process,
+ * or many or very large edits of it, all run once before it. With tens of thousands of them that
+ * takes seconds. kedge_undo (kedge/undo.h) makes one more edit, and takes as long as any. */
 KEDGE_API kedge_status kedge_cancel(kedge_db *db, int64_t sequence,
                                     kedge_error *KEDGE_NULLABLE error);
 

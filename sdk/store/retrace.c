@@ -1,9 +1,10 @@
 /* Footprints of what is pending already, before a pull or a cancel.
  *
  * Both run again only what reads something else now, and the footprints tell what that is
- * (rebase.h). After an opening, or an edit of another process, there are none, and all that is
- * pending would run in one turn, while edits wait. So the mutations run before that turn, in turns
- * of a few milliseconds, and an edit may come between two of them:
+ * (rebase.h). After an opening, a pull or a cancel of another process, or edits of one that the
+ * change log does not list, there are none, and all that is pending would run in one turn, while
+ * edits wait. So the mutations run before that turn, in turns of a few milliseconds, and an edit
+ * may come between two of them:
  *
  *   run       the pending mutations, in their order, on the canonical state of now. What they write
  *             stays in memory. An edit that came in between runs after all others

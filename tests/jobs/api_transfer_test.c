@@ -1,6 +1,7 @@
 /* The six queries, and what a client is told, of a project and of its import. */
 #include "tests/backend/api_world.h"
 
+#include "backend/jobs/delete.h"
 #include "backend/jobs/export.h"
 #include "backend/jobs/import.h"
 #include "backend/jobs/retention.h"
@@ -262,6 +263,20 @@ static void test_what_a_project_has_is_not_replayed_from_its_import(void **state
     must_replay(world, "notes", 12, 13, "copy");
 }
 
+static void test_a_project_with_the_name_of_a_deleted_source_is_not_the_source(void **state)
+{
+    api_world *world = *state;
+    fork(world, "notes", 6, "base");
+    assert_int_equal(kedge_project_delete(NOTES(world), NULL), KEDGE_OK);
+    api_world_restart(world);
+    assert_int_equal(
+        api_ask(world, &ann, "PUT", "/v1/orgs/acme/projects/notes", (kedge_bytes){NULL, 0}), 201);
+    for (int i = 1; i <= 8; i++)
+        api_put(world, "c2", i, "docs/b", api_format("%d", i));
+    transfer(world);
+    must_replay(world, "copy", 3, 5, "base");
+}
+
 /* The records of versions that retention has removed still tell. */
 static void test_so_it_is_after_retention(void **state)
 {
@@ -290,6 +305,7 @@ int main(void)
         TEST(test_what_a_fork_holds_is_not_replayed_from_an_import_older_than_the_fork),
         TEST(test_what_a_fork_of_an_import_holds_is_not_replayed_from_what_was_exported),
         TEST(test_what_a_project_has_is_not_replayed_from_its_import),
+        TEST(test_a_project_with_the_name_of_a_deleted_source_is_not_the_source),
         TEST(test_so_it_is_after_retention),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

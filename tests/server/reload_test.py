@@ -224,6 +224,26 @@ class Revoked(Base):
         self.assertEqual([self.status(token) for token in (new, bob, one)], [200, 200, 200])
         self.assertGreaterEqual(self.reloads("revoked", "loaded"), 2)
 
+    def test_a_token_that_is_revoked_while_its_body_comes_is_refused(self):
+        self.server.stop()
+        self.start("--revoked", str(self.root / "revoked.json"), "--request-timeout", "1")
+        one, other = self.token(jti="t1"), self.token(jti="t2")
+        body = json.dumps(push_body("a", [put("n1", "x" * 100000)])).encode()
+        head = (f"POST {BASE}/push HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {one['Authorization']}\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n")
+        with self.server.connect(head.encode()) as raw:
+            began = time.monotonic()
+            for at in range(0, len(body), 2000):  # 40,000 bytes a second
+                time.sleep(max(0, began + at / 40000 - time.monotonic()))
+                raw.sendall(body[at:at + 2000])
+                if at == 2000:
+                    self.write(tokens=["t1"])
+                    wait_for(lambda: self.status(one) == 401)
+                    began = time.monotonic() - at / 40000
+            read_until(raw, b"token-revoked")
+        versions = self.server.request("GET", BASE + "/versions", headers=other)[2]["versions"]
+        self.assertEqual([version for version in versions if version["mutations"]], [])
+
     def test_event_streams_and_tickets_of_a_revoked_token_end_and_others_open_again(self):
         one, other = self.token(jti="t1"), self.token(jti="t2")
         ticket = self.server.request("POST", BASE + "/events/ticket", headers=one)[2]["ticket"]

@@ -308,6 +308,11 @@ class ImpatientServer(unittest.TestCase):
         silent.close()
         self.assertGreaterEqual(self.server.metric("kedge_requests_cut_total"), 2)
 
+    def test_a_body_that_nobody_needs_has_the_time_of_a_head_however_fast_it_comes(self):
+        head = b"POST /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 60000000\r\n\r\n"
+        with self.server.connect(head) as raw:
+            self.assertTrue(ends(raw, b"x" * 2000, seconds=30))
+
     def test_a_body_that_takes_longer_than_the_timeout_is_taken_as_long_as_it_comes(self):
         body = json.dumps(push_body("a", [put("n1", "x" * 300000)])).encode()
         head = f"POST {BASE}/push HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"

@@ -147,6 +147,11 @@ static kedge_status check_base(const rebasing *work, kedge_error *error)
         memcpy(project, parent.project, sizeof project);
         of.ref.project = kedge_bytes_of(project);
         held = parent.number;
+        /* Another project may have the name by now. */
+        bool same = false;
+        status = kedge_version_has_lineage(&of, parent.number, kedge_bytes_of(parent.lineage),
+                                           &same, NULL, error);
+        if (status != KEDGE_OK || !same) return status;
     }
     return kedge_fail(
         error, KEDGE_CONFLICT, "rebase-range-in-base",
