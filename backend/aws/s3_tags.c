@@ -1,9 +1,9 @@
 /* Tags of an object: GetObjectTagging, PutObjectTagging, DeleteObjectTagging.
  *
  * S3 sets all tags of an object at once, the port one: a change reads them, changes one and writes
- * all. Threads of one port lock a key. Two processes that change tags of one object at
- * the same moment may lose one of the changes: nothing in S3 would notice. What tags are for
- * (marking what a lifecycle rule may remove) is written by one process at a time.
+ * all. Threads of one port lock a key. Two processes that change tags of one object at the same
+ * moment may lose one of the changes: nothing in S3 would notice. What tags are for (marking what a
+ * lifecycle rule may remove) is written by one process at a time.
  *
  * AWS accepts letters, digits, spaces and + - = . _ : / @ in tags; anything else it refuses, which
  * is KEDGE_INVALID_ARGUMENT. */

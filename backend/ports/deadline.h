@@ -22,8 +22,8 @@
 typedef struct kedge_deadline {
     const kedge_environment *environment;
     int64_t end_ms; /* monotonic; from then on the work stops */
-    int64_t
-        slice_end_ms; /* monotonic; from then on it makes room when others wait; INT64_MAX: never */
+    /* Monotonic; from then on it makes room when others wait. INT64_MAX: never. */
+    int64_t slice_end_ms;
     /* Called with `context` by the thread that works. NULL: false. */
     bool (*is_cancelled)(void *context); /* nobody wants the result: the work stops */
     bool (*is_awaited)(void *context);   /* others wait for this thread */
