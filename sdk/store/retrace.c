@@ -127,13 +127,18 @@ static bool wrote_all(const retrace *work)
     return true;
 }
 
-static void keep(kedge_store *store, retrace *work)
+/* Edits of other processes may have run, too. Their rows of the change log are behind the last one
+ * that this store has told. */
+static kedge_status keep(kedge_store *store, retrace *work)
 {
+    kedge_status status = kedge_store_db_number(&store->cache, "{newest}", &store->log_last, NULL);
+    if (status != KEDGE_OK) return status;
     kedge_store_restart_footprints(store);
     store->untraceable_rows = 0;
     store->footprints = work->footprints;
     kedge_footprints_init(&work->footprints, store->allocator);
     kedge_store_stamp_footprints(store, &work->cache);
+    return KEDGE_DONE;
 }
 
 /* Whether the pull is one of changes, which leaves at least half of the edits pending. */
@@ -181,7 +186,7 @@ static kedge_status go_on(kedge_store *store, retrace *work, bool edited)
         return KEDGE_OK;
     }
     if (status == KEDGE_DONE) status = compare_some(store, work, &same);
-    if (status == KEDGE_DONE && wrote_all(work)) keep(store, work);
+    if (status == KEDGE_DONE && wrote_all(work)) status = keep(store, work);
     work->more = status == KEDGE_OK && same;
     return status == KEDGE_DONE ? KEDGE_OK : status;
 }

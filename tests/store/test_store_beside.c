@@ -202,6 +202,23 @@ static void test_an_edit_that_changes_nothing_runs_alone_too(void **state)
     assert_int_equal(pull_edit(p, "n03"), PENDING / NOTES);
 }
 
+/* The turns before a pull make footprints, and may see an edit of theirs that this store has not
+ * been told of. */
+static void test_an_edit_after_the_turns_before_a_pull_runs_alone(void **state)
+{
+    pair *p = *state;
+    edit_many(p);
+    assert_int_equal(kedge_store_lock(p->ours, &p->f->error), KEDGE_OK);
+    kedge_store_drop_footprints(p->ours);
+    kedge_store_unlock(p->ours);
+    edit_theirs(p, 3);
+    runs = 0;
+    kedge_store_retrace(p->ours, NULL);
+    assert_int_equal(runs, PENDING + 1);
+    edit_theirs(p, 4);
+    assert_int_equal(pull_edit(p, "elsewhere"), 1);
+}
+
 static bool is_alone(void *context)
 {
     (void)context;
@@ -293,6 +310,7 @@ int main(void)
         TEST(test_their_edits_run_again_when_they_read_something_new),
         TEST(test_edits_of_both_run_once),
         TEST(test_an_edit_that_changes_nothing_runs_alone_too),
+        TEST(test_an_edit_after_the_turns_before_a_pull_runs_alone),
         TEST(test_a_process_that_comes_and_goes_makes_its_edits_run_alone),
         TEST(test_after_more_commits_than_the_log_keeps_all_run_once),
         TEST(test_after_their_cancel_all_run_once),
