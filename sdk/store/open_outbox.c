@@ -194,7 +194,8 @@ static kedge_status open_or_create(kedge_store *store, bool *created, kedge_erro
     if (status == KEDGE_OK)
         status = kedge_store_db_execute(db,
                                         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-                                        "PRAGMA fullfsync=1", /* of macOS and iOS */
+                                        "PRAGMA secure_delete=FAST;" /* as of the cache */
+                                        "PRAGMA fullfsync=1",        /* of macOS and iOS */
                                         error);
     if (status == KEDGE_OK && empty) status = create(store, error);
     *created = status == KEDGE_OK && empty;

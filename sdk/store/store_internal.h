@@ -25,9 +25,9 @@
 /* Exists in a folder that kedge_repair has not finished. */
 #define KEDGE_STORE_REPAIR_FOLDER "repair.partial"
 /* An outbox of which so many pages, and three in four, are unused is written anew without them,
- * unless it has more than _MAX others: 16 MiB, which are held in memory then. */
+ * unless it has more than _MAX others: 32 MiB, which are held in memory then. */
 #define KEDGE_STORE_SHRINK_PAGES_MIN 1024
-#define KEDGE_STORE_SHRINK_PAGES_MAX 4096
+#define KEDGE_STORE_SHRINK_PAGES_MAX 8192
 /* A larger WAL is also truncated when no reader needs it. */
 #define KEDGE_STORE_WAL_PAGES_CUT 16384 /* 64 MiB */
 /* How many readers are kept open between uses. */

@@ -6,6 +6,7 @@
 #include "tests/support/sampling.h"
 
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 #define LARGE_BYTES 1000000
 #define SMALL       5   /* edits that stay */
 #define MORE        100 /* which take several pages */
+#define OLD         62  /* large edits that were confirmed long ago, and have left the tail */
+#define RECENT      19  /* and those that stay in the tail */
 #define POINTS      (60 / SAMPLING_FEWER)
 
 static off_t bytes_of(const fixture *f, const char *file)
@@ -54,11 +57,49 @@ static int64_t put_large(fixture *f)
     return sequence;
 }
 
+/* What the app sees of an outbox that it does not see in the cache. */
+static void list_decided(const fixture *f, char *text, size_t size)
+{
+    static const char *const sql =
+        "SELECT group_concat(line, ';') FROM (SELECT ordinal || ' ' || sequence || ' ' || client ||"
+        " ' ' || name || ' ' || length(args) || ' ' || checksum AS line FROM confirmed UNION ALL"
+        " SELECT sequence || ' ' || state || ' ' || code || ' ' || checksum FROM rejected"
+        " UNION ALL SELECT name || ' ' || rows || ' ' || sum FROM totals)";
+    char path[200];
+    sqlite3 *db = NULL;
+    sqlite3_stmt *row = NULL;
+    (void)snprintf(path, sizeof path, "%s/outbox.db", f->path);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &(int){1});
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    assert_true((size_t)sqlite3_column_bytes(row, 0) < size);
+    memcpy(text, sqlite3_column_text(row, 0), (size_t)sqlite3_column_bytes(row, 0) + 1);
+    sqlite3_finalize(row);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static char decided[8192]; /* by make_backlog */
+
+/* A tail and an inbox. */
+static void decide_some(fixture *f)
+{
+    naive_server_edit(f->server, "set", "{\"id\":\"high\",\"value\":9}");
+    for (int i = 0; i < SMALL; i++) {
+        fixture_mutate(f, "add", "{\"id\":\"settled\",\"by\":1}");
+        fixture_mutate(f, "refuse-over", "{\"id\":\"high\",\"limit\":5}");
+    }
+    fixture_sync(f);
+    assert_int_equal(fixture_position(f).rejected, SMALL);
+}
+
 /* Leaves an outbox of which most is unused, and SMALL edits pending. */
 static void make_backlog(fixture *f)
 {
     int64_t sequences[LARGE];
     fixture_open(f);
+    decide_some(f);
+    list_decided(f, decided, sizeof decided);
     for (int i = 0; i < LARGE; i++)
         sequences[i] = put_large(f);
     for (int i = 0; i < SMALL; i++)
@@ -72,8 +113,11 @@ static void make_backlog(fixture *f)
 
 static void check(fixture *f)
 {
-    char id[16];
+    char id[16], now[sizeof decided];
     assert_int_equal(fixture_position(f).pending, LARGE + SMALL);
+    assert_int_equal(fixture_position(f).rejected, SMALL);
+    list_decided(f, now, sizeof now);
+    assert_string_equal(now, decided);
     for (int i = 0; i < SMALL; i++) {
         (void)snprintf(id, sizeof id, "n%d", i);
         fixture_expect(f, id, "1");
@@ -97,6 +141,55 @@ static void test_an_outbox_gives_back_what_a_backlog_took(void **state)
     fixture_expect_canonical(&f, "n0", "1");
     fixture_expect_canonical(&f, "more", "1");
     fixture_check(&f);
+    fixture_end(&f);
+}
+
+/* Pushes and pulls until nothing is pending. */
+static void settle(fixture *f)
+{
+    while (fixture_position(f).pending > 0) {
+        assert_int_equal(fixture_push(f), NAIVE_OK);
+        fixture_pull(f);
+    }
+}
+
+static void test_a_settled_backlog_is_given_back_and_the_tail_stays(void **state)
+{
+    fixture f;
+    char before[sizeof decided], after[sizeof decided];
+    (void)state;
+    fixture_begin(&f);
+    fixture_open(&f);
+    for (int i = 0; i < OLD; i++)
+        put_large(&f);
+    settle(&f);
+    f.now_ms += KEDGE_LIMIT_CONFIRMED_TAIL_MS + 1;
+    for (int i = 0; i < RECENT; i++)
+        put_large(&f);
+    settle(&f);
+    assert_true(outbox_bytes(&f) > (OLD + RECENT) * LARGE_BYTES);
+    list_decided(&f, before, sizeof before);
+    assert_int_equal(kedge_store_checkpoint(f.store, &f.error), KEDGE_OK);
+    assert_in_range(outbox_bytes(&f), RECENT * LARGE_BYTES, (RECENT + 1) * LARGE_BYTES);
+    assert_int_equal(bytes_of(&f, "outbox.db-wal"), 0);
+    list_decided(&f, after, sizeof after);
+    assert_string_equal(after, before);
+    fixture_check(&f);
+    fixture_end(&f);
+}
+
+/* Some builds of SQLite would write zeros into each page that becomes unused. */
+static void test_pages_that_become_unused_are_not_written(void **state)
+{
+    fixture f;
+    (void)state;
+    fixture_begin(&f);
+    fixture_open(&f);
+    int64_t sequence = put_large(&f);
+    fixture_close_flat(&f);
+    fixture_open(&f);
+    assert_int_equal(kedge_store_cancel(f.store, sequence, &f.changes, &f.error), KEDGE_OK);
+    assert_in_range(bytes_of(&f, "outbox.db-wal"), 1, LARGE_BYTES / 4);
     fixture_end(&f);
 }
 
@@ -171,6 +264,40 @@ static void test_a_list_that_is_open_meanwhile_goes_on(void **state)
     assert_int_equal(kedge_store_checkpoint(f.store, &f.error), KEDGE_OK);
     assert_true(outbox_bytes(&f) < 200000);
     check(&f);
+    fixture_end(&f);
+}
+
+/* Another process has the folder open, and reads. It goes on with the smaller file. */
+static void test_another_process_goes_on_meanwhile(void **state)
+{
+    fixture f;
+    kedge_mutation_list *list = NULL;
+    kedge_mutation mutation;
+    int count = 0;
+    (void)state;
+    fixture_begin(&f);
+    make_backlog(&f);
+    kedge_store *ours = f.store, *theirs = NULL;
+    assert_int_equal(fixture_try_open(&f, f.path, &theirs), KEDGE_OK);
+    assert_int_equal(kedge_store_pending_open(theirs, &list, &f.error), KEDGE_OK);
+    assert_int_equal(kedge_store_checkpoint(ours, &f.error), KEDGE_OK);
+    while (kedge_store_list_next(list, &mutation, &f.error) == KEDGE_OK)
+        count++;
+    assert_int_equal(count, LARGE + SMALL);
+    kedge_store_list_close(list);
+    f.store = theirs;
+    check(&f);
+    put_small(&f, SMALL);
+    assert_int_equal(kedge_store_checkpoint(theirs, &f.error), KEDGE_OK);
+    assert_true(outbox_bytes(&f) < 200000);
+    f.store = ours;
+    put_small(&f, SMALL + 1);
+    assert_int_equal(fixture_position(&f).pending, LARGE + SMALL + 2);
+    kedge_store_close(theirs);
+    fixture_reopen(&f);
+    fixture_sync(&f);
+    fixture_expect_canonical(&f, "n6", "1");
+    fixture_check(&f);
     fixture_end(&f);
 }
 
@@ -277,9 +404,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_outbox_gives_back_what_a_backlog_took),
+        cmocka_unit_test(test_a_settled_backlog_is_given_back_and_the_tail_stays),
+        cmocka_unit_test(test_pages_that_become_unused_are_not_written),
         cmocka_unit_test(test_a_lost_schema_of_an_outbox_that_was_made_smaller_costs_no_edit),
         cmocka_unit_test(test_an_outbox_whose_pages_are_in_use_is_left_alone),
         cmocka_unit_test(test_a_list_that_is_open_meanwhile_goes_on),
+        cmocka_unit_test(test_another_process_goes_on_meanwhile),
         cmocka_unit_test(test_whatever_fails_nothing_is_lost),
         cmocka_unit_test(test_a_process_that_dies_at_any_call_loses_nothing),
         cmocka_unit_test(test_a_power_cut_at_any_call_loses_nothing),
