@@ -114,8 +114,10 @@ KEDGE_API void kedge_sync_watch_free(kedge_sync_watch *KEDGE_NULLABLE watch);
  * again before its next request: call it there when somebody has logged in or out.
  *
  * After a failure Kedge tries again by itself, after random waits that grow to a minute at most.
- * An edit does not shorten them. This call with `online` true does, and so does kedge_sync: call
- * one when the system says that there is a network again, and for a button "try now". */
+ * During such a wait one edit is pushed at once; further ones do not shorten it. When the server
+ * was out of reach, and a pull, a push or the event stream reaches it again, the others follow at
+ * once. This call with `online` true ends the waits, and so does kedge_sync: call one when the
+ * system says that there is a network again, and for a button "try now". */
 KEDGE_API kedge_status kedge_set_online(kedge_db *db, bool online,
                                         kedge_error *KEDGE_NULLABLE error);
 

@@ -22,7 +22,9 @@
 #define KEDGE_CORE_BACKOFF_MAX_MS     60000
 #define KEDGE_CORE_RETRY_AFTER_MAX_MS 600000 /* a longer Retry-After is cut to this */
 /* a sync of the app may end a backoff early once in this time */
-#define KEDGE_CORE_ASK_MS              1000
+#define KEDGE_CORE_ASK_MS 1000
+/* a server that a channel did not reach for so long was out of reach */
+#define KEDGE_CORE_OUTAGE_MS           1000
 #define KEDGE_CORE_REQUEST_DEADLINE_MS KEDGE_LIMIT_REQUEST_DEADLINE_MS
 #define KEDGE_CORE_UPLOAD_REQUESTS     3
 /* after a request's deadline, until the core itself gives up a request that did not end; the
@@ -62,9 +64,10 @@ typedef enum kedge_request_kind {
 
 /* How a request ended, according to the transport and the decoder. */
 typedef enum kedge_response_class {
-    KEDGE_RESPONSE_OK,           /* decoded and ready to be applied */
-    KEDGE_RESPONSE_NETWORK,      /* no response: refused, reset, timed out */
-    KEDGE_RESPONSE_TRANSIENT,    /* 5xx, 429, a response that is not Kedge's (a captive portal) */
+    KEDGE_RESPONSE_OK, /* decoded and ready to be applied */
+    /* The server is out of reach. No response: refused, reset, timed out; or a gateway's 5xx. */
+    KEDGE_RESPONSE_NETWORK,
+    KEDGE_RESPONSE_TRANSIENT,    /* Kedge's 5xx, 429, a response that is not Kedge's */
     KEDGE_RESPONSE_UNAUTHORIZED, /* 401 */
     KEDGE_RESPONSE_DOUBTED,      /* 401 that is not Kedge's (a proxy that wants a login) */
     KEDGE_RESPONSE_FOREIGN,      /* client-not-found: the client id is another user's */
@@ -236,11 +239,13 @@ typedef struct kedge_core_channel {
     bool woken;        /* the next attempt comes by a wake, before its backoff is over */
     bool wake_spent;   /* no other wake until an attempt was made on schedule */
     bool asked;        /* the app wants the next attempt at once */
+    bool lost;         /* it has failed since the server is out of reach */
     uint32_t failures; /* in a row */
     int64_t at_ms;     /* not before */
     int64_t floor_ms;  /* Retry-After: no wake goes below it */
     int64_t ask_ms;    /* no attempt because of the app's asking before */
     int64_t guard_ms;  /* give up what runs */
+    int64_t lost_ms;   /* when the first attempt began that did not reach it */
     uint64_t token;    /* number of the token that it was sent with */
 } kedge_core_channel;
 

@@ -22,6 +22,7 @@ static void give_up(kedge_core *core, kedge_core_channel *channel, kedge_request
                KEDGE_CORE_REQUEST_DEADLINE_MS / 1000);
     kedge_core_act(actions, KEDGE_ACTION_CANCEL)->cancel.request = request;
     kedge_channel_fail(core, channel, 0);
+    channel->lost = true;
     if (channel != &core->push) return;
     core->held = (kedge_error){.status = KEDGE_OK};
     kedge_core_push_was_late(core);

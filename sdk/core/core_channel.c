@@ -9,7 +9,11 @@
  * period, however many wakes.
  *
  * An ask (SYNC, ONLINE, a new token) lets it come at once, too, whatever wakes there were. Each
- * channel makes at most one attempt in KEDGE_CORE_ASK_MS because of asks. */
+ * channel makes at most one attempt in KEDGE_CORE_ASK_MS because of asks.
+ *
+ * A channel that reaches the server after an outage lets the others come at once that the outage
+ * keeps waiting, whatever wakes there were. How often that is, and why it needs no jitter of its
+ * own: docs/explanation/client-core.md, "After an outage". */
 #include "sdk/core/core_internal.h"
 
 #include "common/assert.h"
@@ -32,6 +36,7 @@ void kedge_channel_begin(kedge_core *core, kedge_core_channel *channel, int64_t 
     KEDGE_ASSERT(kedge_channel_ready(core, channel));
     KEDGE_ASSERT(guard_ms > core->now_ms);
     if (!channel->woken) channel->wake_spent = false;
+    if (!channel->lost) channel->lost_ms = core->now_ms;
     if (channel->asked) channel->ask_ms = kedge_core_after(core, KEDGE_CORE_ASK_MS);
     channel->asked = false;
     channel->running = true;
@@ -52,8 +57,28 @@ static void end(kedge_core_channel *channel)
     channel->woken = false;
 }
 
-void kedge_channel_succeed(kedge_core_channel *channel)
+/* After a Retry-After it waits because the server has asked for it. */
+static void resume(const kedge_core *core, kedge_core_channel *channel)
 {
+    if (!channel->lost || channel->running || channel->at_ms <= core->now_ms) return;
+    if (channel->floor_ms != KEDGE_CORE_AT_ONCE) return;
+    channel->woken = true;
+    channel->at_ms = core->now_ms;
+}
+
+void kedge_channel_reach(kedge_core *core, kedge_core_channel *channel)
+{
+    bool back = channel->lost && core->now_ms - channel->lost_ms >= KEDGE_CORE_OUTAGE_MS;
+    channel->lost = false;
+    if (!back) return;
+    resume(core, &core->push);
+    resume(core, &core->pull);
+    resume(core, &core->stream);
+}
+
+void kedge_channel_succeed(kedge_core *core, kedge_core_channel *channel)
+{
+    kedge_channel_reach(core, channel);
     end(channel);
     channel->wake_spent = false;
     channel->asked = false;
@@ -106,6 +131,7 @@ void kedge_channel_fail(kedge_core *core, kedge_core_channel *channel, int64_t r
         ceiling *= 2;
     if (ceiling > KEDGE_CORE_BACKOFF_MAX_MS) ceiling = KEDGE_CORE_BACKOFF_MAX_MS;
     if (channel->failures < UINT32_MAX) channel->failures++;
+    if (retry_after_ms <= 0) channel->lost = false; /* the caller may know better */
 
     int64_t delay = kedge_core_draw(core, ceiling);
     if (delay < KEDGE_CORE_BACKOFF_FLOOR_MS) delay = KEDGE_CORE_BACKOFF_FLOOR_MS;

@@ -59,6 +59,7 @@ void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
     KEDGE_ASSERT(channel->running && result->response != KEDGE_RESPONSE_OK);
     core->error = result->error;
     kedge_channel_fail(core, channel, result->retry_after_ms);
+    if (result->response == KEDGE_RESPONSE_NETWORK) channel->lost = true;
     bool doubted = result->response == KEDGE_RESPONSE_DOUBTED;
     if (doubted || result->response == KEDGE_RESPONSE_UNAUTHORIZED) {
         kedge_core_token_cause cause =

@@ -69,8 +69,11 @@ bool kedge_channel_ready(const kedge_core *core, const kedge_core_channel *chann
 void kedge_channel_begin(kedge_core *core, kedge_core_channel *channel, int64_t guard_ms);
 /* The request that runs, if one does, has its deadline anew. */
 void kedge_channel_moved(const kedge_core *core, kedge_core_channel *channel);
-void kedge_channel_succeed(kedge_core_channel *channel);
+void kedge_channel_succeed(kedge_core *core, kedge_core_channel *channel);
 void kedge_channel_fail(kedge_core *core, kedge_core_channel *channel, int64_t retry_after_ms);
+/* The server is in reach. When it was out of reach, the other channels that have not reached it
+ * either try at once. */
+void kedge_channel_reach(kedge_core *core, kedge_core_channel *channel);
 /* Ends the running request without counting it as a failure; the next one waits for
  * `retry_after_ms`. */
 void kedge_channel_postpone(kedge_core *core, kedge_core_channel *channel, int64_t retry_after_ms);

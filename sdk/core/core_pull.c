@@ -24,7 +24,7 @@ static void received(kedge_core *core, const kedge_core_event *event)
     if (!part) core->source = request;
     core->step = step_after(core, event);
     if (part) {
-        kedge_channel_succeed(&core->pull);
+        kedge_channel_succeed(core, &core->pull);
     } else {
         /* Neither a success nor a failure until the store has tried to apply it. */
         kedge_channel_postpone(core, &core->pull, 0);
@@ -73,7 +73,7 @@ static void pulled(kedge_core *core)
 {
     KEDGE_ASSERT(core->step == KEDGE_STEP_APPLY);
     KEDGE_ASSERT(core->pull_push >= core->push_pulled);
-    kedge_channel_succeed(&core->pull);
+    kedge_channel_succeed(core, &core->pull);
     /* While the app waits, the push does not sit out a backoff. */
     if (core->sync_wanted) kedge_channel_ask(core, &core->push);
     core->step = KEDGE_STEP_IDLE;
@@ -119,7 +119,7 @@ static void done(kedge_core *core, kedge_pull_step step)
 static void more_entries(kedge_core *core)
 {
     KEDGE_ASSERT(core->step == KEDGE_STEP_APPLY);
-    kedge_channel_succeed(&core->pull);
+    kedge_channel_succeed(core, &core->pull);
     core->agains = 0;
     core->step = KEDGE_STEP_PULL;
 }
@@ -128,7 +128,7 @@ static void more_entries(kedge_core *core)
 static void block(kedge_core *core, const kedge_error *error)
 {
     KEDGE_ASSERT(core->step == KEDGE_STEP_APPLY && error->status != KEDGE_OK);
-    kedge_channel_succeed(&core->pull);
+    kedge_channel_succeed(core, &core->pull);
     core->agains = 0;
     core->step = KEDGE_STEP_IDLE;
     core->pull_blocked = true;
@@ -148,7 +148,7 @@ static void more_pages(kedge_core *core)
     core->step = KEDGE_STEP_PAGE;
     if (core->source != KEDGE_REQUEST_PAGE) return;
     core->agains = 0;
-    kedge_channel_succeed(&core->pull);
+    kedge_channel_succeed(core, &core->pull);
 }
 
 void kedge_core_applied(kedge_core *core, const kedge_core_event *event)

@@ -42,7 +42,7 @@ static void decided(kedge_core *core, const kedge_core_event *event, bool uncove
 static void pushed(kedge_core *core, const kedge_core_event *event)
 {
     KEDGE_ASSERT(event->push_ended.last_id > 0);
-    kedge_channel_succeed(&core->push);
+    kedge_channel_succeed(core, &core->push);
     core->answered = true;
     core->token_asked = KEDGE_CORE_TOKEN_FINE;
     core->identity = 0;

@@ -69,8 +69,8 @@ void kedge_core_rotated(kedge_core *core)
 {
     KEDGE_ASSERT(core->step == KEDGE_STEP_ROTATE && !core->push.running);
     count(core);
-    kedge_channel_succeed(&core->pull);
-    kedge_channel_succeed(&core->push);
+    kedge_channel_succeed(core, &core->pull);
+    kedge_channel_succeed(core, &core->push);
     core->step = KEDGE_STEP_IDLE;
     core->lost = false;
     core->rotation_held = false;

@@ -36,6 +36,7 @@ static void shift_channel(kedge_core_channel *channel, int64_t by)
     shift(&channel->floor_ms, by);
     shift(&channel->ask_ms, by);
     shift(&channel->guard_ms, by);
+    channel->lost_ms += by;
 }
 
 /* When the clock goes back all moments go with it, as if it had stood still: no wait becomes longer

@@ -63,6 +63,7 @@ static kedge_response_class refusal_class(kedge_request_kind kind, int status, c
     bool kedge = strcmp(code, "unexpected-status") != 0;
     if (status == 401) return kedge ? KEDGE_RESPONSE_UNAUTHORIZED : KEDGE_RESPONSE_DOUBTED;
     if (status == 413 && kind == KEDGE_REQUEST_PUSH) return KEDGE_RESPONSE_SHORTER;
+    if (!kedge && status >= 500) return KEDGE_RESPONSE_NETWORK; /* a gateway's */
     bool refused = status >= 400 && status < 500 && status != 408 && status != 425 && status != 429;
     return kedge && refused ? KEDGE_RESPONSE_REFUSED : KEDGE_RESPONSE_TRANSIENT;
 }

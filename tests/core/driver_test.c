@@ -164,6 +164,35 @@ static void test_a_captive_portal_is_not_taken_for_the_server(void **state)
     assert_non_null(strstr(s->push.body, "kedge.put"));
 }
 
+/* All that is sent fails for some seconds. At the end a pull runs, and the push waits. */
+static void be_in_an_outage(scripted *s, const char *problem)
+{
+    kedge_error error = {.status = KEDGE_NETWORK};
+    int64_t until_ms = s->now_ms + 5000;
+    s->stream_open = false;
+    kedge_driver_stream_down(s->driver, &error, 0);
+    while (s->now_ms < until_ms || s->pull.number == 0 || s->push.number != 0) {
+        if (s->push.number != 0) scripted_respond_push(s, 502, problem);
+        if (s->pull.number != 0) scripted_respond_pull(s, 502, "<html>Bad Gateway</html>");
+        scripted_timer(s);
+        assert_true(s->now_ms < until_ms + 2 * KEDGE_CORE_BACKOFF_MAX_MS);
+    }
+}
+
+/* Its gateway says that the server is out of reach; a problem document says that it is not. */
+static void test_a_push_waits_no_longer_when_the_gateway_finds_the_server_again(void **state)
+{
+    scripted *s = *state;
+    settle(s);
+    scripted_put(s, "a", 1);
+    be_in_an_outage(s, "<html>Bad Gateway</html>");
+    scripted_pulled(s, 0, 0, 0, "", "");
+    assert_true(s->push.number != 0);
+    be_in_an_outage(s, "{\"code\":\"internal\"}");
+    scripted_pulled(s, 0, 0, 0, "", "");
+    assert_int_equal(s->push.number, 0);
+}
+
 static void test_a_refusal_without_a_problem_document_does_not_stop(void **state)
 {
     scripted *s = *state;
@@ -496,6 +525,9 @@ int main(void)
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_captive_portal_is_not_taken_for_the_server,
                                         scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_push_waits_no_longer_when_the_gateway_finds_the_server_again, scripted_setup,
+            scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_refusal_without_a_problem_document_does_not_stop,
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_a_long_explanation_is_cut_and_not_lost, scripted_setup,

@@ -215,13 +215,14 @@ static void test_retry_after_holds_for_a_sync_too(void **state)
     trace_skip(t);
 }
 
-/* The server is back: the push that waits learns it from the pull. */
+/* Also when the server itself has failed the push, of which no channel tells the others otherwise:
+ * see outage_test.c. */
 static void test_while_a_sync_waits_one_channel_tells_the_other_of_its_success(void **state)
 {
     trace *t = *state;
     be_in_a_long_outage(t);
     trace_simple(t, KEDGE_EVENT_SYNC, "sync");
-    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_NETWORK);
+    trace_failed(t, KEDGE_REQUEST_PUSH, KEDGE_RESPONSE_TRANSIENT);
     t->core.push.at_ms = t->now_ms + 50000;
     trace_skip(t);
     trace_pass(t, 2000);
