@@ -43,11 +43,14 @@ kedge_status kedge_net_send(kedge_net *net, kedge_http_request *request, const c
     } else if (net->user.size > 0) {
         headers[count++] = (kedge_http_header){KEDGE_WIRE_USER_HEADER, net->user.data};
     }
-    if (request->body.data != NULL) {
-        headers[count++] = (kedge_http_header){"Content-Type", "application/json"};
-    }
     if (request->body.size >= KEDGE_CODING_BYTES_MIN) {
         status = kedge_coding_encode(&request->body, &compressed, &coding, error);
+    }
+    /* As AWS documents it, API Gateway goes by the type alone: it would take gzip with the type of
+     * JSON for text, and hand on other bytes. */
+    if (request->body.data != NULL) {
+        headers[count++] = (kedge_http_header){
+            "Content-Type", coding == NULL ? "application/json" : "application/octet-stream"};
     }
     if (coding != NULL) headers[count++] = (kedge_http_header){"Content-Encoding", coding};
     if (status == KEDGE_OK) status = kedge_buffer_status(&url, error);

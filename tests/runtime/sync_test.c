@@ -129,6 +129,55 @@ static void test_every_push_and_pull_names_the_schema_version(void **state)
     }
 }
 
+/* ---- a gateway that looks at types ---- */
+
+typedef struct gateway {
+    mini_backend *backend;
+    atomic_int packed, plain, damaged;
+} gateway;
+
+/* As API Gateway does for a function: by the Content-Type alone a body is text, and gzip that is
+ * taken for text does not arrive as it was. */
+static bool hand_on(void *context, const scripted_request *request)
+{
+    gateway *front = context;
+    bool packed = strcasestr(request->headers, "\r\ncontent-encoding: gzip\r\n") != NULL;
+    bool text = strcasestr(request->headers, "\r\ncontent-type: application/json\r\n") != NULL;
+    if (strstr(request->target, "/push") == NULL)
+        return mini_backend_respond(front->backend, request);
+    if (packed && text) {
+        front->damaged++;
+        scripted_respond(request, 400, "Content-Type: application/problem+json\r\n",
+                         "{\"code\":\"body-invalid\",\"detail\":\"\"}");
+        return true;
+    }
+    if (packed) front->packed++;
+    if (!packed && text) front->plain++;
+    return mini_backend_respond(front->backend, request);
+}
+
+static void test_a_large_push_passes_a_gateway_that_goes_by_content_types(void **state)
+{
+    world *here = *state;
+    gateway front = {.backend = here->backend};
+    scripted_server *server = scripted_server_start(hand_on, &front);
+    kedge_options options = client_options(here->folder, scripted_server_url(server));
+    kedge_db *db = client_open(&options);
+    char large[4200];
+    int64_t sequence = 0;
+    client_put(db, "small", "1");
+    sync_now(db);
+    int size = snprintf(large, sizeof large,
+                        "{\"collection\":\"notes\",\"id\":\"large\",\"value\":\"%04000d\"}", 0);
+    assert_int_equal(kedge_mutate(db, "kedge.put", large, (size_t)size, &sequence, NULL), KEDGE_OK);
+    assert_int_equal(kedge_wait(db, sequence, 10000, NULL, NULL), KEDGE_OK);
+    kedge_close(db);
+    scripted_server_stop(server);
+    assert_int_equal(front.damaged, 0);
+    assert_true(front.packed > 0);
+    assert_true(front.plain > 0);
+}
+
 static void test_sync_covers_what_was_pending_at_the_call(void **state)
 {
     world *here = *state;
@@ -447,6 +496,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_an_edit_is_pushed_confirmed_and_seen_by_another_client),
         WORLD_TEST(test_every_push_and_pull_names_the_schema_version),
+        WORLD_TEST(test_a_large_push_passes_a_gateway_that_goes_by_content_types),
         WORLD_TEST(test_sync_covers_what_was_pending_at_the_call),
         WORLD_TEST(test_a_poke_brings_another_clients_edit_without_asking),
         WORLD_TEST(test_offline_edits_arrive_after_going_online),
