@@ -18,13 +18,27 @@ static bool is_region(const char *text)
     return size > 0 && size < 64 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == size;
 }
 
-/* The endpoint of AWS itself. China has another domain. */
+/* The domain of AWS in a region. Each partition has its own. */
+static const char *domain_of(const char *region)
+{
+    static const char *const domains[][2] = {
+        {"cn-", "amazonaws.com.cn"},    {"eusc-", "amazonaws.eu"},
+        {"us-iso-", "c2s.ic.gov"},      {"us-isob-", "sc2s.sgov.gov"},
+        {"eu-isoe-", "cloud.adc-e.uk"}, {"us-isof-", "csp.hci.ic.gov"},
+    };
+    for (size_t i = 0; i < sizeof domains / sizeof domains[0]; i++) {
+        if (strncmp(region, domains[i][0], strlen(domains[i][0])) == 0) return domains[i][1];
+    }
+    return "amazonaws.com";
+}
+
+/* The endpoint of AWS itself. */
 static void default_endpoint(kedge_aws_service service, const char *region, char *endpoint)
 {
     static const char *const hosts[KEDGE_AWS_SERVICES] = {"dynamodb", "s3", "sqs",
                                                           "streams.dynamodb"};
-    snprintf(endpoint, KEDGE_AWS_ENDPOINT_BYTES_MAX, "https://%s.%s.amazonaws.com%s",
-             hosts[service], region, strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
+    snprintf(endpoint, KEDGE_AWS_ENDPOINT_BYTES_MAX, "https://%s.%s.%s", hosts[service], region,
+             domain_of(region));
 }
 
 /* Keeps scheme and host, and the port unless it is the default of the scheme. Signatures and URLs

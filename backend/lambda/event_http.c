@@ -162,7 +162,9 @@ static bool is_at(kedge_bytes path, const char *pattern)
            kedge_wire_path_matches(&wanted, &parts);
 }
 
-/* What needs neither backend nor token. */
+/* What needs neither backend nor token. What is not served is refused with 404 and not with 501:
+ * API Gateway counts each 5xx, and an alarm on that count would be on for ever, since each client
+ * asks for a stream. */
 static bool respond_own(http_call *call, kedge_bytes path)
 {
     kedge_api_response *response = &call->response;
@@ -173,11 +175,11 @@ static bool respond_own(http_call *call, kedge_bytes path)
         response->content_type = "application/json";
         kedge_buffer_append_text(&response->body, "{\"status\":\"ok\"}");
     } else if (kedge_bytes_equal_text(path, "/v1/metrics")) {
-        kedge_api_problem(response, 501, "metrics-not-served",
+        kedge_api_problem(response, 404, "metrics-not-served",
                           "Lambda has no metrics of its own here; they are in CloudWatch");
     } else if (is_at(path, KEDGE_WIRE_PATH_EVENTS) || is_at(path, KEDGE_WIRE_PATH_TICKET) ||
                is_at(path, KEDGE_WIRE_PATH_LOG_EVENTS) || is_at(path, KEDGE_WIRE_PATH_LOG_TICKET)) {
-        kedge_api_problem(response, 501, "events-not-served",
+        kedge_api_problem(response, 404, "events-not-served",
                           "Lambda serves no event streams; pull from time to time instead");
         response->retry_after_s = NO_EVENTS_RETRY_AFTER_S;
     } else {

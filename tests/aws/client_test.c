@@ -172,10 +172,18 @@ static void test_endpoints_are_those_of_the_region(void **state)
     client_world world;
     (void)state;
     BEGIN(&world, OK_JSON);
-    static const char *const regions[] = {"eu-west-1", "cn-north-1"};
+    static const char *const regions[] = {"eu-west-1",      "us-gov-west-1",  "cn-north-1",
+                                          "eusc-de-east-1", "us-iso-east-1",  "us-isob-east-1",
+                                          "eu-isoe-west-1", "us-isof-south-1"};
     static const char *const endpoints[] = {"https://dynamodb.eu-west-1.amazonaws.com",
-                                            "https://dynamodb.cn-north-1.amazonaws.com.cn"};
-    for (size_t i = 0; i < 2; i++) {
+                                            "https://dynamodb.us-gov-west-1.amazonaws.com",
+                                            "https://dynamodb.cn-north-1.amazonaws.com.cn",
+                                            "https://dynamodb.eusc-de-east-1.amazonaws.eu",
+                                            "https://dynamodb.us-iso-east-1.c2s.ic.gov",
+                                            "https://dynamodb.us-isob-east-1.sc2s.sgov.gov",
+                                            "https://dynamodb.eu-isoe-west-1.cloud.adc-e.uk",
+                                            "https://dynamodb.us-isof-south-1.csp.hci.ic.gov"};
+    for (size_t i = 0; i < sizeof regions / sizeof regions[0]; i++) {
         kedge_aws_client *client = NULL;
         const kedge_aws_client_options options = {
             .environment = &world.environment,
