@@ -116,13 +116,27 @@ static void check(const kedge_core *core)
 {
     check_channels(core);
     KEDGE_ASSERT(core->position.version >= 0);
-    KEDGE_ASSERT(core->queued_through_id <= core->pushed_through_id);
     KEDGE_ASSERT(core->push_pulled <= core->push_count);
     KEDGE_ASSERT(core->push_count_max >= 1 && core->push_count_max <= KEDGE_CORE_PUSH_COUNT_MAX);
     KEDGE_ASSERT(core->push_size_max_bytes >= KEDGE_CORE_PUSH_BYTES_MIN &&
                  core->push_size_max_bytes <= KEDGE_CORE_PUSH_BYTES_MAX);
     KEDGE_ASSERT(!core->identity_held || core->identity > 0);
     KEDGE_ASSERT(!core->sync_begun || core->sync_wanted);
+}
+
+/* A position that goes back: the cache was set aside, or a file of the store has turned out to be
+ * older. */
+static void take_position(kedge_core *core, const kedge_core_position *next)
+{
+    const kedge_core_position *last = &core->position;
+    if (next->version < last->version || next->lowest_pending_id < last->lowest_pending_id ||
+        next->highest_id < last->highest_id) {
+        core->acknowledged_id = 0;
+        core->push_after_id = KEDGE_CORE_NEVER;
+        /* Without a cache all is pulled again, even without a poke. */
+        if (next->version == 0 && last->version > 0) core->pull_due = true;
+    }
+    core->position = *next;
 }
 
 void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core_actions *actions)
@@ -133,10 +147,7 @@ void kedge_core_step(kedge_core *core, const kedge_core_event *event, kedge_core
     check(core);
     kedge_core_take_time(core, event->now_ms);
     core->random = event->random;
-    /* The cache was set aside: its contents are pulled again, even without a poke. */
-    if (event->has_position && event->position.version == 0 && core->position.version > 0)
-        core->pull_due = true;
-    if (event->has_position) core->position = event->position;
+    if (event->has_position) take_position(core, &event->position);
     take_event(core, event, actions);
     if (core->shut_down) return;
     kedge_core_advance(core, actions);

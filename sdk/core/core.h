@@ -30,7 +30,7 @@
 /* after a request's deadline, until the core itself gives up a request that did not end; the
  * transport tells at least each half of this time that it has put a deadline off */
 #define KEDGE_CORE_GUARD_MS 1000
-/* What was pushed and is not covered is pushed again after STALL_MS, and after ever longer times,
+/* What is acknowledged and not covered is pushed again after STALL_MS, and after ever longer times,
  * up to STALL_MAX_MS, while nothing is covered. */
 #define KEDGE_CORE_STALL_MS     10000
 #define KEDGE_CORE_STALL_MAX_MS 320000
@@ -191,7 +191,7 @@ typedef struct kedge_core_action {
     union { /* the member named as the kind is, if there is one */
         struct {
             int64_t deadline_ms; /* a duration, which bytes that move put off */
-            int64_t after_id;    /* 0: from the lowest uncovered id on */
+            int64_t after_id;    /* what is acknowledged; 0: from the lowest uncovered id on */
             uint32_t count_max;
             size_t size_max_bytes;
             bool upload; /* through the server's blobs: three requests, each with the deadline */
@@ -288,19 +288,35 @@ typedef struct kedge_core {
 
     kedge_core_position position;
 
-    /* queued_through_id <= pushed_through_id <= position.highest_id. A stall sets both back, and
-     * all that is pending is pushed again. */
     kedge_core_channel push;
-    int64_t pushed_through_id; /* ids up to here were pushed with success */
-    int64_t queued_through_id; /* ids up to here are in the server's queue; pushes begin after it */
-    int64_t push_highest_id;   /* highest id when the running push was sent */
-    bool push_cut;             /* the last push ended at a cap */
-    int64_t push_cut_at_id;    /* after a cap: the next push needs a higher lowest id than this */
-    int64_t stall_ms;          /* what is pushed and uncovered at this time is pushed again */
-    uint32_t stalls;           /* stalls in a row, without anything covered */
-    int64_t stalled_at_id;     /* the lowest id at the last stall */
-    uint64_t push_count;       /* pushes that ended well */
-    uint64_t push_pulled;      /* the push_count that the last pull could tell of */
+    /* The server has acknowledged the mutations of this client id up to here: it has decided them,
+     * or has them in its queue. The next push begins after it. 0: none.
+     *
+     * To send a mutation once more is never wrong, since the server knows it by id and digest. To
+     * skip one would be wrong if the server did not have it any more. So what is skipped is proved
+     * by something else, or is set back to 0, whereupon all that is pending is sent again:
+     *   - A pull covers it. This is the rule, and needs nothing more.
+     *   - The server is without it, and a later mutation is pushed: that one leaves a gap, or is of
+     *     an unknown client. Both refusals set back, and so does that of another user.
+     *   - The server is without it, and takes what is pushed after it (it is lost in the queue), or
+     *     nothing is pushed. Pulls that begin later do not cover it: the stall sets back, however
+     *     many pushes succeed in the meantime.
+     *   - The id means another mutation: after a rotation, or when the store's position goes back.
+     *     Both set back; the latter also rules out the push that runs.
+     *   - The client was offline, stopped or blocked, and goes online: much may have happened.
+     * When this is set back during a push that begins above, the push does not set it again. */
+    int64_t acknowledged_id;
+    bool queued;             /* the last push is in the server's queue, with no version yet */
+    int64_t push_after_id;   /* the last push began after it; NEVER: it does not count */
+    int64_t push_highest_id; /* highest id when the running push was sent */
+    bool push_cut;           /* the last push ended at a cap */
+    int64_t push_cut_at_id;  /* after a cap: the next push needs a higher lowest id than this */
+    int64_t stall_ms;        /* what is acknowledged and uncovered then is pushed again */
+    uint64_t stall_push;     /* … once a pull has ended that can tell of so many pushes */
+    int64_t stall_id;        /* the lowest id that waits for it */
+    uint32_t stalls;         /* stalls in a row, without anything covered */
+    uint64_t push_count;     /* pushes that ended well */
+    uint64_t push_pulled;    /* the push_count that the last pull could tell of */
     uint32_t push_count_max;
     size_t push_size_max_bytes;
     bool push_upload;   /* the next push holds one mutation, and is uploaded */

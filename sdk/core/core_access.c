@@ -7,6 +7,7 @@ void kedge_core_went_online(kedge_core *core)
 {
     if (!core->online || core->stopped || core->pull_blocked) {
         core->answered = core->pulled_since = false;
+        core->acknowledged_id = 0;
         core->pull_due = true;
     }
     core->online = true;

@@ -40,22 +40,24 @@ static void check_guards(kedge_core *core, kedge_core_actions *actions)
 
 /* ---- push ---- */
 
-/* Everything was pushed and pulled, and is still not covered. More pushes do not help a slow
- * server, so each retry in a row comes later. */
+/* The lowest mutation was acknowledged, and a pull that began later does not cover it. Pushes after
+ * it do not put this off. More copies do not help a slow server, so each retry in a row comes
+ * later. */
 static void push_what_stalls(kedge_core *core)
 {
-    if (core->position.lowest_pending_id != core->stalled_at_id) core->stalls = 0;
-    if (!kedge_core_is_uncovered(core)) {
-        core->stall_ms = KEDGE_CORE_NEVER;
-    } else if (core->stall_ms == KEDGE_CORE_NEVER) {
+    bool uncovered = kedge_core_is_uncovered(core);
+    bool progress = core->position.lowest_pending_id != core->stall_id;
+    core->stall_id = core->position.lowest_pending_id;
+    if (progress) core->stalls = 0;
+    if (progress || !uncovered) core->stall_ms = KEDGE_CORE_NEVER;
+    if (uncovered && core->stall_ms == KEDGE_CORE_NEVER) {
         core->stall_ms = kedge_core_after(core, kedge_core_stall_delay(core));
-    } else if (core->now_ms >= core->stall_ms && core->push_pulled == core->push_count) {
+        core->stall_push = core->push_count;
+    } else if (uncovered && core->now_ms >= core->stall_ms &&
+               core->push_pulled >= core->stall_push) {
         core->stall_ms = KEDGE_CORE_NEVER;
-        core->stalled_at_id = core->position.lowest_pending_id;
         core->stalls++;
-        core->pushed_through_id = core->position.lowest_pending_id - 1;
-        core->queued_through_id = 0;
-        core->push_cut = false;
+        core->acknowledged_id = 0;
     }
 }
 
@@ -71,9 +73,10 @@ static void advance_push(kedge_core *core, kedge_core_actions *actions)
         core, &core->push,
         kedge_core_after(core, requests * KEDGE_CORE_REQUEST_DEADLINE_MS + KEDGE_CORE_GUARD_MS));
     core->push_highest_id = core->position.highest_id;
+    core->push_after_id = core->acknowledged_id;
     kedge_core_action *action = kedge_core_act(actions, KEDGE_ACTION_PUSH);
     action->push.deadline_ms = KEDGE_CORE_REQUEST_DEADLINE_MS;
-    if (kedge_core_is_queued(core)) action->push.after_id = core->queued_through_id;
+    if (kedge_core_is_uncovered(core)) action->push.after_id = core->acknowledged_id;
     action->push.count_max = core->push_upload ? 1 : core->push_count_max;
     action->push.size_max_bytes = core->push_size_max_bytes;
     action->push.upload = core->push_upload;

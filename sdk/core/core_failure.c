@@ -49,6 +49,7 @@ static void refuse_user(kedge_core *core, const kedge_core_channel *channel,
                         kedge_core_actions *actions)
 {
     bool asked = core->token_count == core->foreign_token;
+    core->acknowledged_id = 0;
     if (!asked) core->foreign_token = core->token_count + 1;
     refuse_token(core, channel, KEDGE_CORE_TOKEN_REFUSED, asked, actions);
 }

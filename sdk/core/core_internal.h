@@ -28,7 +28,7 @@ bool kedge_core_may_send(const kedge_core *core);
 void kedge_core_want(kedge_core *core, int64_t version);
 /* Something is pending, pushed or not. */
 bool kedge_core_is_pending(const kedge_core *core);
-/* Something that was pushed is not covered. */
+/* Something that was acknowledged is not covered. */
 bool kedge_core_is_uncovered(const kedge_core *core);
 /* … and stands in the server's queue: no version is known that will cover it. */
 bool kedge_core_is_queued(const kedge_core *core);

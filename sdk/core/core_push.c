@@ -17,10 +17,9 @@ static void grow(kedge_core *core)
 
 /* The push is in the server's queue: there is no version to pull yet, and the next push may
  * follow. */
-static void queued(kedge_core *core, const kedge_core_event *event)
+static void queued(kedge_core *core)
 {
-    KEDGE_ASSERT(event->push_ended.last_id > core->queued_through_id); /* it began after that */
-    core->queued_through_id = event->push_ended.last_id;
+    core->queued = true;
     core->push_cut = false;
     core->looks = 0;
     core->looked_at_id = core->position.lowest_pending_id;
@@ -31,7 +30,7 @@ static void queued(kedge_core *core, const kedge_core_event *event)
 /* Decided, in a version that a pull has to bring. */
 static void decided(kedge_core *core, const kedge_core_event *event, bool uncovered)
 {
-    core->queued_through_id = 0;
+    core->queued = false;
     core->push_cut = uncovered && event->push_ended.last_id < core->push_highest_id;
     core->push_cut_at_id = core->position.lowest_pending_id;
     kedge_core_want(core, event->push_ended.version);
@@ -48,15 +47,15 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
     core->identity = 0;
     core->push_count++;
     core->push_upload = false;
-    if (event->push_ended.last_id > core->pushed_through_id)
-        core->pushed_through_id = event->push_ended.last_id;
+    if (core->push_after_id <= core->acknowledged_id ||
+        core->push_after_id < core->position.lowest_pending_id) /* nothing is in doubt below it */
+        core->acknowledged_id = event->push_ended.last_id;
     /* A pull may have covered all of it before this response came: then nothing is
      * to be waited for. */
     bool uncovered = core->position.lowest_pending_id <= event->push_ended.last_id;
-    core->stall_ms = kedge_core_after(core, kedge_core_stall_delay(core));
     grow(core);
     if (event->push_ended.queued && uncovered) {
-        queued(core, event);
+        queued(core);
     } else {
         decided(core, event, uncovered);
     }
@@ -65,16 +64,20 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
     if (core->sync_wanted) kedge_channel_ask(core, &core->pull);
 }
 
-/* The next push starts again at the lowest id that is not covered. */
-static void push_anew(kedge_core *core)
+/* The next push starts where this one did. */
+static void push_again(kedge_core *core)
 {
     KEDGE_ASSERT(!core->push.running);
-    core->pushed_through_id = core->position.lowest_pending_id - 1;
-    core->queued_through_id = 0;
-    core->push_cut = false;
     core->push_upload = false;
     core->pull_due = true;
     kedge_channel_wake(core, &core->pull);
+}
+
+/* It starts at the lowest id that is not covered, whatever was acknowledged. */
+static void push_anew(kedge_core *core)
+{
+    core->acknowledged_id = 0;
+    push_again(core);
 }
 
 static void halve(kedge_core *core)
@@ -104,7 +107,7 @@ static void shorten(kedge_core *core, const kedge_core_event *event)
         kedge_channel_postpone(core, &core->push, result->retry_after_ms);
     }
     if (!single) halve(core);
-    push_anew(core);
+    push_again(core);
     core->push_upload = single && !uploaded;
 }
 

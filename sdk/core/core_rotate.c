@@ -76,9 +76,7 @@ void kedge_core_rotated(kedge_core *core)
     core->rotation_held = false;
     core->identity = 0;
     core->identity_held = false;
-    core->pushed_through_id = 0;
-    core->queued_through_id = 0;
-    core->push_cut = false;
+    core->acknowledged_id = 0;
     core->held = (kedge_error){.status = KEDGE_OK};
     core->want_version = 0;
     core->sync_through_id = core->position.highest_id;

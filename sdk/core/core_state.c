@@ -19,15 +19,12 @@ bool kedge_core_is_pending(const kedge_core *core)
 
 bool kedge_core_is_uncovered(const kedge_core *core)
 {
-    return core->position.lowest_pending_id <= core->pushed_through_id &&
-           kedge_core_is_pending(core);
+    return core->position.lowest_pending_id <= core->acknowledged_id && kedge_core_is_pending(core);
 }
 
 bool kedge_core_is_queued(const kedge_core *core)
 {
-    bool queued = core->position.lowest_pending_id <= core->queued_through_id;
-    KEDGE_ASSERT(!queued || kedge_core_is_uncovered(core));
-    return queued;
+    return core->queued && kedge_core_is_uncovered(core);
 }
 
 bool kedge_core_push_is_held(const kedge_core *core)
@@ -58,8 +55,9 @@ bool kedge_core_push_is_wanted(const kedge_core *core)
     const kedge_core_position *position = &core->position;
     if (!kedge_core_is_pending(core) || push_waits_for_pull(core)) return false;
     if (core->identity_held || rotating(core)) return false;
-    if (position->highest_id <= core->pushed_through_id) return false;
-    return !core->push_cut || position->lowest_pending_id > core->push_cut_at_id;
+    if (position->highest_id <= core->acknowledged_id) return false;
+    bool cut = core->push_cut && position->lowest_pending_id <= core->push_cut_at_id;
+    return !cut || core->pull_blocked || !kedge_core_is_uncovered(core);
 }
 
 /* ---- pull, and what runs in its place ---- */

@@ -97,7 +97,7 @@ static int64_t push_moment(const kedge_core *core)
     if (core->push.running) return core->push.guard_ms;
     if (!kedge_core_may_send(core)) return KEDGE_CORE_NEVER;
     if (kedge_core_push_is_wanted(core)) return core->push.at_ms;
-    return core->push_pulled == core->push_count ? core->stall_ms : KEDGE_CORE_NEVER;
+    return core->push_pulled >= core->stall_push ? core->stall_ms : KEDGE_CORE_NEVER;
 }
 
 static int64_t later(int64_t a, int64_t b)

@@ -45,6 +45,23 @@ static void test_a_mutation_goes_out_and_comes_back_confirmed(void **state)
     assert_int_equal(s->pull.number, 0);
 }
 
+/* The pull that the first push leads to is not answered. */
+static void test_while_a_pull_lasts_each_edit_is_sent_once(void **state)
+{
+    scripted *s = *state;
+    size_t bytes = 0;
+    settle(s);
+    for (int i = 1; i <= 300; i++) {
+        scripted_put(s, "a", i);
+        const char *first = strstr(s->push.body, "\"uid\"");
+        assert_non_null(first);
+        assert_null(strstr(first + 1, "\"uid\""));
+        bytes += strlen(s->push.body);
+        scripted_respond_push(s, 200, "{\"kedge\":{\"version\":1}}");
+    }
+    assert_in_range(bytes, 300 * 100, 300 * 500);
+}
+
 static void test_what_others_wrote_is_told_to_the_host(void **state)
 {
     scripted *s = *state;
@@ -515,6 +532,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_mutation_goes_out_and_comes_back_confirmed,
+                                        scripted_setup, scripted_teardown),
+        cmocka_unit_test_setup_teardown(test_while_a_pull_lasts_each_edit_is_sent_once,
                                         scripted_setup, scripted_teardown),
         cmocka_unit_test_setup_teardown(test_what_others_wrote_is_told_to_the_host, scripted_setup,
                                         scripted_teardown),

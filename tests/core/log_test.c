@@ -103,6 +103,24 @@ static void test_without_a_mutator_pulls_stop_and_pushes_go_on(void **state)
                     "          synced update-required\n");
 }
 
+/* No pull covers the first part, so the rest does not wait for one. */
+static void test_without_a_mutator_a_backlog_goes_out_as_a_whole(void **state)
+{
+    trace *t = *state;
+    trace_start(t, 3, 1, 2500);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied_as(t, KEDGE_APPLIED_BLOCKED);
+    trace_skip(t);
+    trace_pushed(t, 1000, 4);
+    trace_pushed(t, 2000, 5);
+    trace_pushed(t, 2500, 6);
+    trace_expect(t, "[    0] pushed through 1000, in version 4\n"
+                    "          send push after 1000\n"
+                    "[    0] pushed through 2000, in version 5\n"
+                    "          send push after 2000\n"
+                    "[    0] pushed through 2500, in version 6\n");
+}
+
 static void test_no_time_and_no_stream_pulls_for_a_core_that_lacks_a_mutator(void **state)
 {
     trace *t = *state;
@@ -170,6 +188,8 @@ int main(void)
             test_a_state_that_differs_is_pulled_anew_and_told_until_a_hash_agrees, trace_setup,
             trace_teardown),
         cmocka_unit_test_setup_teardown(test_without_a_mutator_pulls_stop_and_pushes_go_on,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_without_a_mutator_a_backlog_goes_out_as_a_whole,
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(
             test_no_time_and_no_stream_pulls_for_a_core_that_lacks_a_mutator, trace_setup,

@@ -28,7 +28,7 @@ static void test_a_push_waits_for_a_pull_that_began_after_all_pushes(void **stat
                     "          send pull\n"
                     "[    0] pushed through 1, in version 5\n"
                     "[    0] mutation 2\n"
-                    "          send push\n"
+                    "          send push after 1\n"
                     "[    0] push waits for a pull\n"
                     "[    0] pull ok\n"
                     "          apply pull\n"

@@ -88,14 +88,14 @@ static void test_mutations_during_a_push_leave_together_after_it(void **state)
                     "[    0] mutation 3\n"
                     "[    0] pushed through 1, in version 4\n"
                     "          send pull\n"
-                    "          send push\n"
+                    "          send push after 1\n"
                     "[    0] pushed through 3, in version 5\n"
                     "[    0] pull ok\n"
                     "          apply pull\n"
                     "[    0] applied version 5, covers 3\n");
 }
 
-/* A push that ended at a cap would begin at the same id again: the next waits for a pull. */
+/* What pulls bring stays small: a backlog does not run ahead of them. */
 static void test_a_backlog_goes_batch_by_batch_as_pulls_cover_it(void **state)
 {
     trace *t = *state;

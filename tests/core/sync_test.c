@@ -44,7 +44,7 @@ static void test_a_sync_ends_when_what_was_pending_is_covered(void **state)
                     "[    0] applied version 3, covers 0\n"
                     "[    0] pushed through 1, in version 4\n"
                     "          send pull\n"
-                    "          send push\n"
+                    "          send push after 1\n"
                     "[    0] pull ok\n"
                     "          apply pull\n"
                     "[    0] applied version 4, covers 1\n"

@@ -7,6 +7,7 @@
  *   kedge-sim --hash …                 also prints the hash of each trace
  *   kedge-sim --direct … | --queued …  every seed in one mode; otherwise the seed decides
  *   kedge-sim --versions … | --log …   every project of one kind; otherwise the seed decides
+ *   kedge-sim --large …                half of the values are bodies of their own
  *   kedge-sim --planted [BUG]          each planted bug, or one, until its checker catches it
  *   kedge-sim-BUG --find BUG           what the former runs: the first seed that catches the bug
  *
@@ -38,7 +39,7 @@ typedef struct arguments {
 static int usage(void)
 {
     fputs("usage: kedge-sim --seconds N | --seeds N [--from S] [--partial] | --seed S [--trace]\n"
-          "                 [--clients N] [--edits N] [--faults 0xMASK] [--hash]\n"
+          "                 [--clients N] [--edits N] [--faults 0xMASK] [--large] [--hash]\n"
           "                 [--direct | --queued] [--versions | --log] | --planted [BUG]\n",
           stderr);
     return 2;
@@ -67,6 +68,8 @@ static bool read_flag(const char *name, arguments *asked)
         asked->options.kind = SIM_KIND_VERSIONS;
     else if (strcmp(name, "--log") == 0)
         asked->options.kind = SIM_KIND_LOG;
+    else if (strcmp(name, "--large") == 0)
+        asked->options.large = true;
     else
         return false;
     return true;

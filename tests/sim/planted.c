@@ -27,7 +27,7 @@ static const planted_bug bugs[] = {
     {"pending-dropped-on-push", BIT(SIM_I6), SIM_MODE_DIRECT, 0, false, 0},
     {"twins-without-uid", BIT(SIM_I6) | BIT(SIM_I11) | BIT(SIM_I2), SIM_MODE_DIRECT, 0, false, 0},
     {"inbox-doubled", BIT(SIM_I6), SIM_MODE_DIRECT,
-     SIM_FAULT_BIT(SIM_CLIENT_KILL) | SIM_FAULT_BIT(SIM_CLIENT_POWER_CUT), false, 55},
+     SIM_FAULT_BIT(SIM_CLIENT_KILL) | SIM_FAULT_BIT(SIM_CLIENT_POWER_CUT), false, 86},
     {"delta-on-wrong-version", BIT(SIM_I7) | BIT(SIM_I8), SIM_MODE_DIRECT, 0, false, 0},
     {"covered-not-skipped", BIT(SIM_I7), SIM_MODE_DIRECT, 0, false, 0},
     {"ids-reused-after-restore", BIT(SIM_I11) | BIT(SIM_I12), SIM_MODE_DIRECT, 0, false, 0},
@@ -37,9 +37,9 @@ static const planted_bug bugs[] = {
      SIM_FAULT_BIT(SIM_CLIENT_POWER_CUT), false, 0},
     {"range-unrecorded", BIT(SIM_I7), SIM_MODE_DIRECT, 0, false, 0},
     {"row-not-checked", BIT(SIM_I22) | BIT(SIM_I18) | BIT(SIM_I7) | BIT(SIM_I6), SIM_MODE_DIRECT, 0,
-     false, 17},
+     false, 23},
     {"cache-not-checked", BIT(SIM_I7), SIM_MODE_DIRECT,
-     SIM_FAULT_BIT(SIM_ROW_FLIPPED_CACHE) | SIM_FAULT_BIT(SIM_APP_OFFLINE), false, 10},
+     SIM_FAULT_BIT(SIM_ROW_FLIPPED_CACHE) | SIM_FAULT_BIT(SIM_APP_OFFLINE), false, 20},
     {"withheld-predicted", BIT(SIM_I7) | BIT(SIM_I21), SIM_MODE_DIRECT, 0, false, 0},
     /* server */
     {"dedup-before-head", BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I13), SIM_MODE_DIRECT, 0, false, 0},
@@ -51,17 +51,17 @@ static const planted_bug bugs[] = {
     {"reject-blocks", BIT(SIM_I4), SIM_MODE_DIRECT, 0, false, 0},
     {"mismatch-skipped", BIT(SIM_I2), SIM_MODE_DIRECT, 0, false, 0},
     {"body-after-commit", BIT(SIM_I14), SIM_MODE_DIRECT,
-     SIM_FAULT_BIT(SIM_SERVER_CRASH_BEFORE) | SIM_FAULT_BIT(SIM_SERVER_CRASH_AFTER), false, 1159},
+     SIM_FAULT_BIT(SIM_SERVER_CRASH_BEFORE) | SIM_FAULT_BIT(SIM_SERVER_CRASH_AFTER), false, 9},
     {"origin-not-checked", BIT(SIM_I11) | BIT(SIM_I12), SIM_MODE_DIRECT, 0, false, 0},
     {"stale-lineage-rows", BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I5) | BIT(SIM_I12) | BIT(SIM_I13),
-     SIM_MODE_DIRECT, 0, false, 9},
+     SIM_MODE_DIRECT, 0, false, 18},
     {"rejection-untold", BIT(SIM_I6) | BIT(SIM_I13), SIM_MODE_DIRECT, 0, false, 5},
     /* consumer */
     {"done-before-commit", BIT(SIM_I2), SIM_MODE_QUEUED, 0, false, 0},
     {"merged-backwards", BIT(SIM_I2), SIM_MODE_QUEUED, 0, false, 0},
     {"merged-one-sender", BIT(SIM_I2) | BIT(SIM_I18), SIM_MODE_QUEUED, 0, false, 0},
     /* log projects */
-    {"replay-origin-untold", BIT(SIM_I6), SIM_MODE_DIRECT, 0, true, 26},
+    {"replay-origin-untold", BIT(SIM_I6), SIM_MODE_DIRECT, 0, true, 49},
 };
 #define BUGS (sizeof bugs / sizeof bugs[0])
 
@@ -71,6 +71,7 @@ static sim_options options_for(const planted_bug *bug, const sim_options *asked)
     if (bug->faults != 0) options.faults = bug->faults;
     options.mode = bug->mode;
     options.kind = bug->logged ? SIM_KIND_LOG : SIM_KIND_VERSIONS;
+    options.large = bug->checks == BIT(SIM_I14); /* about bodies, which few edits have */
     return options;
 }
 

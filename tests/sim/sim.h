@@ -57,6 +57,7 @@ typedef struct sim_options {
     uint32_t edits;   /* of all clients together */
     sim_mode mode;
     sim_kind kind;
+    bool large;       /* half of the values are so large that they are bodies of their own */
     FILE *trace;      /* NULL: only its hash */
     const char *root; /* a folder for the clients' folders */
 } sim_options;

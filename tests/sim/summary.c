@@ -115,17 +115,23 @@ static const char *kind_of(const sim_options *options)
     return options->kind == SIM_KIND_LOG ? " --log" : " --versions";
 }
 
+static const char *values_of(const sim_options *options)
+{
+    return options->large ? " --large" : "";
+}
+
 void sim_print_failure(const sim_options *options, const sim_result *result)
 {
     for (uint32_t i = 0; i < result->violation_count; i++)
         printf("seed %" PRIu64 " violates %s: %s\n", options->seed,
                sim_check_names[result->violations[i].check], result->violations[i].text);
-    printf("replay: scripts/sim --seed %" PRIu64 "%s%s --trace\n", options->seed, mode_of(options),
-           kind_of(options));
+    printf("replay: scripts/sim --seed %" PRIu64 "%s%s%s --trace\n", options->seed,
+           mode_of(options), kind_of(options), values_of(options));
     fflush(stdout);
     sim_options least = shrink(options, result->violations[0].check);
     printf("shrunk: scripts/sim --seed %" PRIu64 " --clients %u --edits %u --faults 0x%" PRIx64
-           "%s%s --trace\n",
-           least.seed, least.clients, least.edits, least.faults, mode_of(&least), kind_of(&least));
+           "%s%s%s --trace\n",
+           least.seed, least.clients, least.edits, least.faults, mode_of(&least), kind_of(&least),
+           values_of(&least));
     fflush(stdout);
 }

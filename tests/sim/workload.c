@@ -18,9 +18,10 @@ static void write_noise(sim_dice *dice, size_t size, kedge_buffer *out)
         kedge_buffer_append_byte(out, digits[sim_dice_next(dice) & 63]);
 }
 
-static void write_value(sim_dice *dice, kedge_buffer *args)
+static void write_value(sim_dice *dice, bool large, kedge_buffer *args)
 {
     uint64_t kind = sim_dice_below(dice, 100);
+    if (large && kind < 50) kind = 99;
     size_t size = kind < 80   ? (size_t)sim_dice_below(dice, 40)
                   : kind < 95 ? (size_t)sim_dice_below(dice, 600)
                   : kind < 99 ? 6000 + (size_t)sim_dice_below(dice, 6000)
@@ -41,7 +42,7 @@ static void write_place(sim_dice *dice, kedge_buffer *args)
                                sim_dice_below(dice, 3));
 }
 
-static const char *write_builtin(sim_dice *dice, kedge_buffer *args)
+static const char *write_builtin(sim_dice *dice, bool large, kedge_buffer *args)
 {
     uint64_t kind = sim_dice_below(dice, 12);
     if (kind == 11) {
@@ -57,7 +58,7 @@ static const char *write_builtin(sim_dice *dice, kedge_buffer *args)
     write_place(dice, args);
     if (kind < 5) {
         kedge_buffer_append_text(args, ",\"value\":");
-        write_value(dice, args);
+        write_value(dice, large, args);
         kedge_buffer_append_text(args, "}");
         return "kedge.put";
     }
@@ -159,20 +160,20 @@ static kedge_status make_edit(sim_client *client, const char *name, kedge_bytes 
     return KEDGE_OK;
 }
 
-static const char *write_edit(sim_dice *dice, kedge_buffer *args)
+static const char *write_edit(sim_dice *dice, bool large, kedge_buffer *args)
 {
-    return sim_dice_chance(dice, 550) ? write_builtin(dice, args) : write_own(dice, args);
+    return sim_dice_chance(dice, 550) ? write_builtin(dice, large, args) : write_own(dice, args);
 }
 
 /* A few edits as one. */
-static const char *write_batch(sim_dice *dice, kedge_buffer *args)
+static const char *write_batch(sim_dice *dice, bool large, kedge_buffer *args)
 {
     kedge_buffer part = kedge_buffer_make(&kedge_allocator_default);
     uint64_t parts = 1 + sim_dice_below(dice, 4);
     kedge_buffer_append_text(args, "{\"mutations\":[");
     for (uint64_t i = 0; i < parts; i++) {
         kedge_buffer_clear(&part);
-        const char *name = write_edit(dice, &part);
+        const char *name = write_edit(dice, large, &part);
         kedge_buffer_append_format(args, "%s{\"args\":%s,\"name\":\"%s\"}", i == 0 ? "" : ",",
                                    part.data, name);
     }
@@ -185,8 +186,9 @@ static void mutate(sim_client *client)
 {
     kedge_buffer args = kedge_buffer_make(&kedge_allocator_default);
     sim_dice *dice = &client->dice;
-    const char *name =
-        sim_dice_chance(dice, 60) ? write_batch(dice, &args) : write_edit(dice, &args);
+    bool large = client->world->options.large;
+    const char *name = sim_dice_chance(dice, 60) ? write_batch(dice, large, &args)
+                                                 : write_edit(dice, large, &args);
     kedge_status status = make_edit(client, name, kedge_buffer_bytes(&args));
     sim_trace(client->world, "client %u: %s %zu bytes: %s", client->index, name, args.size,
               client->disk.dead ? "dies" : kedge_status_name(status));
