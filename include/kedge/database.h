@@ -142,10 +142,10 @@ KEDGE_API kedge_status kedge_open(const kedge_options *options, kedge_db **db,
  * watch of the database must be freed before. It waits for the calls that other threads have begun,
  * and ends kedge_sync, kedge_wait and kedge_history with KEDGE_CANCELLED. A call that begins
  * meanwhile returns KEDGE_CANCELLED ("closing"), except in a callback. No call may begin once it
- * has returned: the pointer is then invalid. So end the threads that read and edit first. A mutator
- * must not call it: it would wait for the edit that runs the mutator. NULL is allowed. Returns
- * KEDGE_INVALID_ARGUMENT, and closes nothing, in a callback of the database, which would wait for
- * itself: close on a thread of the app. It cannot fail otherwise. */
+ * has returned: the pointer is then invalid. So end the threads that read and edit first. NULL is
+ * allowed. Returns KEDGE_INVALID_ARGUMENT, and closes nothing, in a callback of the database and in
+ * a mutator, which would wait for itself: close on a thread of the app. It cannot fail
+ * otherwise. */
 KEDGE_API kedge_status kedge_close(kedge_db *KEDGE_NULLABLE db);
 
 /* Makes an edit: runs the mutator `name` on the local state, and keeps the mutation until the

@@ -14,7 +14,8 @@ bool kedge_is_calling_back(kedge_db *db)
     pthread_mutex_lock(&db->lock);
     bool worker = db->shared.worker_runs && pthread_equal(db->shared.worker, pthread_self());
     pthread_mutex_unlock(&db->lock);
-    return worker || kedge_callbacks_run_here(&db->callbacks);
+    return worker || kedge_callbacks_run_here(&db->callbacks) ||
+           kedge_store_check_outside(db->store, NULL) != KEDGE_OK;
 }
 
 kedge_status kedge_fail_closing(kedge_error *error)
@@ -62,7 +63,7 @@ kedge_status kedge_check_key(const char *collection, const char *id, size_t id_s
 kedge_status kedge_check_may_wait(const kedge_db *db, kedge_error *error)
 {
     if (!db->shared.worker_runs || !pthread_equal(db->shared.worker, pthread_self())) {
-        return KEDGE_OK;
+        return kedge_store_check_outside(db->store, error);
     }
     return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "called-back",
                       "a callback on the worker thread cannot wait for the worker thread; give the "

@@ -7,13 +7,13 @@
 /* KEDGE_INVALID_ARGUMENT "argument-null": the parameter `name` must not be NULL. */
 kedge_status kedge_fail_null(const char *name, kedge_error *error);
 
-/* Whether this thread is in a callback of the database. */
+/* Whether this thread is in a callback or a mutator of the database. */
 bool kedge_is_calling_back(kedge_db *db);
 
 /* Begins a function of the API: "argument-null" when `db` is NULL, and KEDGE_CANCELLED "closing"
  * when the database is being closed. The function ends at the end of the block, and kedge_close
- * waits for that. A function that a callback calls is never refused, since kedge_close waits for
- * callbacks first. */
+ * waits for that. A function that a callback or a mutator calls is never refused for that, since
+ * kedge_close waits for both first. */
 #define KEDGE_CALL(db, error)                                                                      \
     kedge_status begun = kedge_call_begin(db, error);                                              \
     if (begun != KEDGE_OK) return begun;                                                           \
@@ -26,8 +26,8 @@ kedge_status kedge_check_collection(const char *collection, kedge_error *error);
 kedge_status kedge_check_key(const char *collection, const char *id, size_t id_size,
                              kedge_error *error);
 
-/* KEDGE_INVALID_ARGUMENT "called-back" on the worker thread, which would wait for itself. With the
- * database's lock held. */
+/* KEDGE_INVALID_ARGUMENT "called-back" on the worker thread, and in a mutator: they would wait for
+ * themselves. With the database's lock held. */
 kedge_status kedge_check_may_wait(const kedge_db *db, kedge_error *error);
 /* KEDGE_NETWORK "offline". */
 kedge_status kedge_fail_offline(const kedge_db *db, kedge_error *error);

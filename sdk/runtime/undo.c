@@ -62,7 +62,7 @@ kedge_status kedge_get_undo_state(kedge_db *db, kedge_undo_state *state, kedge_e
     if (state == NULL) return kedge_fail_null("state", error);
     kedge_status status = kedge_struct_check(kind, state, error);
     if (status != KEDGE_OK) return status;
-    kedge_store_undo_state(db->store, &own);
-    kedge_struct_fill(kind, &own, state);
-    return KEDGE_OK;
+    status = kedge_store_undo_state(db->store, &own, error);
+    if (status == KEDGE_OK) kedge_struct_fill(kind, &own, state);
+    return status;
 }

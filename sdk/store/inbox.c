@@ -245,7 +245,7 @@ kedge_status kedge_store_dismiss_through(kedge_store *store, int64_t sequence, s
     kedge_status status = KEDGE_OK;
     while (status == KEDGE_OK && at.more) {
         status = kedge_store_take_turn(store, dismiss_some, &at, error);
-        if (at.more) kedge_store_give_way(store);
+        if (status == KEDGE_OK && at.more) kedge_store_give_way(store);
     }
     *dismissed = at.dismissed;
     return status;

@@ -155,6 +155,10 @@ kedge_status kedge_store_remakes(kedge_store *store, bool *any, kedge_error *err
  * `client` may be "", and `pending` includes rows that cannot be read. */
 bool kedge_store_is_refused(kedge_store *store, kedge_store_position *position, kedge_error *error);
 
+/* KEDGE_INVALID_ARGUMENT "called-back" when this thread has the turn to write: a mutator calls. All
+ * functions that take a turn check it. */
+kedge_status kedge_store_check_outside(const kedge_store *store, kedge_error *error);
+
 /* ---- writing (mutate.c, remake.c, cancel.c, inbox.c; without a writable cache: shadow.c) ---- */
 
 /* Makes an edit, which is durable when the call returns: mutate.c has the order of its steps. When
@@ -187,7 +191,8 @@ kedge_status kedge_store_catch_up(kedge_store *store, kedge_change_set *changes,
 
 kedge_status kedge_store_undo_begin(kedge_store *store, const char *label, kedge_error *error);
 kedge_status kedge_store_undo_end(kedge_store *store, kedge_error *error);
-void kedge_store_undo_state(kedge_store *store, kedge_undo_state *state);
+kedge_status kedge_store_undo_state(kedge_store *store, kedge_undo_state *state,
+                                    kedge_error *error);
 /* Takes back the newest group or, when `redo`, the newest undo. */
 kedge_status kedge_store_undo(kedge_store *store, bool redo, kedge_undo_result *result,
                               kedge_change_set *changes, kedge_error *error);

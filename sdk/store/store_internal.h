@@ -176,6 +176,7 @@ struct kedge_store {
     int presence_file;
     pthread_mutex_t mutex; /* writers of this process; guards the two connections */
     bool mutex_made;
+    atomic_uintptr_t holder; /* the thread that has a turn, and may run mutators; 0: none */
     pthread_mutex_t queue;   /* held by a thread while it waits for `mutex` */
     bool queue_made, locked; /* `locked`: a write turn is running; guarded by the mutex */
     void (*refused)(void *context);
@@ -240,6 +241,10 @@ void kedge_store_locks_close(kedge_store *store);
 /* Unlocks and closes one file, unless it is -1, which it is afterwards. Closing alone would leave
  * the lock to a child that was forked meanwhile. */
 void kedge_store_lock_close(int *file);
+/* The mutex alone. Fails with "called-back" in a mutator, whose thread has it. */
+kedge_status kedge_store_hold(kedge_store *store, kedge_error *error);
+void kedge_store_release(kedge_store *store);
+/* The mutex and the lock file. */
 kedge_status kedge_store_lock(kedge_store *store, kedge_error *error);
 void kedge_store_unlock(kedge_store *store);
 void kedge_store_give_way(kedge_store *store); /* whoever waits for a turn gets the next one */

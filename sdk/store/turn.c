@@ -106,14 +106,37 @@ void kedge_store_give_way(kedge_store *store)
     if (in_company) poll(NULL, 0, GIVE_WAY_MS);
 }
 
+kedge_status kedge_store_check_outside(const kedge_store *store, kedge_error *error)
+{
+    if (atomic_load(&store->holder) != (uintptr_t)pthread_self()) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "called-back",
+                      "a mutator may only use its transaction");
+}
+
+kedge_status kedge_store_hold(kedge_store *store, kedge_error *error)
+{
+    kedge_status status = kedge_store_check_outside(store, error);
+    if (status != KEDGE_OK) return status;
+    if (pthread_mutex_trylock(&store->mutex) != 0) wait_for_mutex(store);
+    atomic_store(&store->holder, (uintptr_t)pthread_self());
+    return KEDGE_OK;
+}
+
+void kedge_store_release(kedge_store *store)
+{
+    atomic_store(&store->holder, 0);
+    pthread_mutex_unlock(&store->mutex);
+}
+
 kedge_status kedge_store_lock(kedge_store *store, kedge_error *error)
 {
-    if (pthread_mutex_trylock(&store->mutex) != 0) wait_for_mutex(store);
+    kedge_status status = kedge_store_hold(store, error);
+    if (status != KEDGE_OK) return status;
     KEDGE_ASSERT(!store->locked && store->lock_file >= 0);
     store->locked = flock_file(store->lock_file, LOCK_EX);
     if (store->locked) return KEDGE_OK;
     int code = errno;
-    pthread_mutex_unlock(&store->mutex);
+    kedge_store_release(store);
     return kedge_fail(error, KEDGE_IO, "lock-file", "the folder %s cannot be locked: %s",
                       store->path, strerror(code));
 }
@@ -123,7 +146,7 @@ void kedge_store_unlock(kedge_store *store)
     KEDGE_ASSERT(store->locked);
     store->locked = false;
     (void)flock_file(store->lock_file, LOCK_UN);
-    pthread_mutex_unlock(&store->mutex);
+    kedge_store_release(store);
 }
 
 kedge_status kedge_store_presence(kedge_store *store, bool *alone, kedge_error *error)

@@ -24,9 +24,10 @@ static kedge_status begin_group(kedge_undo_log *log, const char *label, kedge_er
 
 kedge_status kedge_store_undo_begin(kedge_store *store, const char *label, kedge_error *error)
 {
-    pthread_mutex_lock(&store->mutex);
-    kedge_status status = begin_group(&store->undo, label, error);
-    pthread_mutex_unlock(&store->mutex);
+    kedge_status status = kedge_store_hold(store, error);
+    if (status != KEDGE_OK) return status;
+    status = begin_group(&store->undo, label, error);
+    kedge_store_release(store);
     return status;
 }
 
@@ -49,16 +50,18 @@ static kedge_status end_group(kedge_undo_log *log, kedge_error *error)
 
 kedge_status kedge_store_undo_end(kedge_store *store, kedge_error *error)
 {
-    pthread_mutex_lock(&store->mutex);
-    kedge_status status = end_group(&store->undo, error);
-    pthread_mutex_unlock(&store->mutex);
+    kedge_status status = kedge_store_hold(store, error);
+    if (status != KEDGE_OK) return status;
+    status = end_group(&store->undo, error);
+    kedge_store_release(store);
     return status;
 }
 
-void kedge_store_undo_state(kedge_store *store, kedge_undo_state *state)
+kedge_status kedge_store_undo_state(kedge_store *store, kedge_undo_state *state, kedge_error *error)
 {
     kedge_undo_log *log = &store->undo;
-    pthread_mutex_lock(&store->mutex);
+    kedge_status status = kedge_store_hold(store, error);
+    if (status != KEDGE_OK) return status;
     const kedge_undo_group *undo = kedge_undo_log_top(&log->undo);
     const kedge_undo_group *redo = kedge_undo_log_top(&log->redo);
     state->open = log->is_open;
@@ -66,7 +69,8 @@ void kedge_store_undo_state(kedge_store *store, kedge_undo_state *state)
     state->redo_count = (uint32_t)log->redo.count;
     if (undo != NULL) memcpy(state->undo_label, undo->label, sizeof state->undo_label);
     if (redo != NULL) memcpy(state->redo_label, redo->label, sizeof state->redo_label);
-    pthread_mutex_unlock(&store->mutex);
+    kedge_store_release(store);
+    return KEDGE_OK;
 }
 
 /* ---- taking back ---- */

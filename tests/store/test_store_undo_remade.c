@@ -99,7 +99,7 @@ static void takes_back(fixture *f, bool redo)
 static kedge_undo_state state_of(fixture *f)
 {
     kedge_undo_state state = KEDGE_UNDO_STATE_INIT;
-    kedge_store_undo_state(f->store, &state);
+    assert_int_equal(kedge_store_undo_state(f->store, &state, NULL), KEDGE_OK);
     return state;
 }
 

@@ -274,7 +274,8 @@ void callbacks(const std::string &path)
     }
 }
 
-/* A mutator may not close a database, which would wait for the call that runs the mutator. */
+/* A mutator may not close or edit the database, which would wait for the call that runs the
+ * mutator. */
 void closes_in_a_mutator(const std::string &path)
 {
     std::unique_ptr<kedge::database> db;
@@ -284,6 +285,8 @@ void closes_in_a_mutator(const std::string &path)
     options.client_mutators.push_back(
         kedge::json::mutator("bad.tree", 1, [&](transaction &tx, const cJSON *) -> result<void> {
             fails(db->close().error(), KEDGE_INVALID_ARGUMENT, "called-back", "close");
+            fails(db->mutate("bad.end", "1").error(), KEDGE_INVALID_ARGUMENT, "called-back",
+                  "edit");
             return tx.put("notes", "1", "1");
         }));
     options.client_mutators.emplace_back("bad.end", 1,
