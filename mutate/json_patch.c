@@ -4,10 +4,13 @@
 #include "common/error.h"
 
 #define OPERATION_COST 64
+#define SHOWN_BYTES    64 /* of a pointer in a message */
 
 /* One operation, read and checked. */
 typedef struct patch_operation {
     size_t place; /* in the patch, from 0 */
+    kedge_bytes
+        object; /* of the patch: canonical JSON, so a message quotes it the same everywhere */
     const char *name;
     kedge_json_pointer path;
     kedge_json_pointer from;
@@ -20,9 +23,12 @@ typedef kedge_status (*operation_function)(kedge_json_document *document,
 static kedge_status nothing_at(const patch_operation *operation, const char *member,
                                kedge_error *error)
 {
+    kedge_bytes pointer = {NULL, 0};
+    (void)kedge_json_member(operation->object, member, &pointer); /* it was read from there */
+    int shown = pointer.size < SHOWN_BYTES ? (int)pointer.size : SHOWN_BYTES;
     return kedge_fail(error, KEDGE_REJECTED, "patch-path-not-found",
-                      "operation %zu (%s): there is nothing at \"%s\"", operation->place,
-                      operation->name, member);
+                      "operation %zu (%s): there is nothing at \"%s\": %.*s", operation->place,
+                      operation->name, member, shown, pointer.data);
 }
 
 /* ---- finding places ---- */
@@ -194,6 +200,7 @@ static kedge_status apply_one(kedge_json_document *document, kedge_bytes object,
         return invalid(operation, "op", "must be add, remove, replace, move, copy or test", error);
     }
     operation->name = kind->name;
+    operation->object = object;
     kedge_status status = kedge_json_document_charge(document, OPERATION_COST + object.size, error);
     if (status == KEDGE_OK) {
         status = read_pointer(operation, object, "path", &operation->path, error);

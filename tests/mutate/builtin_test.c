@@ -173,6 +173,42 @@ static void test_patch_changes_what_is_there_and_refuses_the_rest(void **state)
     assert_string_equal(tx_fixture_item(fixture, "c", "1"), "{\"n\":[1,2]}");
 }
 
+/* The message is a part of the outcome, so it is the same wherever the args were written. */
+static void test_a_patch_names_the_pointer_that_leads_nowhere(void **state)
+{
+    tx_fixture *fixture = *state;
+    static const struct {
+        const char *operation, *message;
+    } cases[] = {
+        {"\"op\":\"test\",\"path\":\"/m\",\"value\":1",
+         "operation 0 (test): there is nothing at \"path\": \"/m\""},
+        {"\"value\":1,\"path\" : \"\\u002f\\u006d\\/a~1b\",\"op\":\"add\"",
+         "operation 0 (add): there is nothing at \"path\": \"/m/a~1b\""},
+        {"\"op\":\"add\",\"path\":\"/n/2\",\"value\":1",
+         "operation 0 (add): there is nothing at \"path\": \"/n/2\""},
+        {"\"op\":\"move\",\"path\":\"/m\",\"from\":\"/a\\u0022b\"",
+         "operation 0 (move): there is nothing at \"from\": \"/a\\\"b\""},
+        {"\"op\":\"copy\",\"path\":\"/m/x\",\"from\":\"/n\"",
+         "operation 0 (copy): there is nothing at \"path\": \"/m/x\""},
+        {"\"op\":\"remove\",\"path\":\"/" LONG_NAME "\"",
+         "operation 0 (remove): there is nothing at \"path\": \"/"
+         "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"},
+        /* cut within a character of two bytes */
+        {"\"op\":\"remove\",\"path\":\"/"
+         "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnäx\"",
+         "operation 0 (remove): there is nothing at \"path\": \"/"
+         "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn?"},
+    };
+    applies(fixture, "kedge.put", "{\"collection\":\"c\",\"id\":\"1\",\"value\":{\"n\":[1]}}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char args[256];
+        snprintf(args, sizeof args, "{\"collection\":\"c\",\"id\":\"1\",\"patch\":[{%s}]}",
+                 cases[i].operation);
+        refuses(fixture, "kedge.patch", args, "patch-path-not-found", "");
+        assert_string_equal(fixture->error.message, cases[i].message);
+    }
+}
+
 static void test_delete_of_an_absent_item_applies_without_a_change(void **state)
 {
     tx_fixture *fixture = *state;
@@ -346,6 +382,7 @@ int main(void)
         edits(test_an_item_id_has_at_most_512_bytes),
         edits(test_merge_creates_changes_and_replaces),
         edits(test_patch_changes_what_is_there_and_refuses_the_rest),
+        edits(test_a_patch_names_the_pointer_that_leads_nowhere),
         edits(test_delete_of_an_absent_item_applies_without_a_change),
         edits(test_project_merges_into_the_record_and_keeps_it_small),
         edits(test_noop_applies_without_a_change),

@@ -273,6 +273,7 @@ static kedge_status set_member(document_tree *document, tree_node *object, kedge
 typedef struct patch_operation {
     size_t place; /* in the patch, from 0 */
     const char *name;
+    kedge_bytes object;
     kedge_json_pointer path;
     kedge_json_pointer from;
     kedge_bytes value;
@@ -284,9 +285,12 @@ typedef kedge_status (*operation_function)(document_tree *document, patch_operat
 static kedge_status nothing_at(const patch_operation *operation, const char *member,
                                kedge_error *error)
 {
+    kedge_bytes pointer = {NULL, 0};
+    (void)kedge_json_member(operation->object, member, &pointer);
+    if (pointer.size > 64) pointer.size = 64;
     return kedge_fail(error, KEDGE_REJECTED, "patch-path-not-found",
-                      "operation %zu (%s): there is nothing at \"%s\"", operation->place,
-                      operation->name, member);
+                      "operation %zu (%s): there is nothing at \"%s\": %.*s", operation->place,
+                      operation->name, member, (int)pointer.size, pointer.data);
 }
 
 /* ---- finding places ---- */
@@ -469,6 +473,7 @@ static kedge_status apply_one(document_tree *document, kedge_bytes object,
         return invalid(operation, "op", "must be add, remove, replace, move, copy or test", error);
     }
     operation->name = kind->name;
+    operation->object = object;
     kedge_status status = charge(document, OPERATION_COST + object.size, error);
     if (status == KEDGE_OK) {
         status = read_pointer(operation, object, "path", &operation->path, error);
