@@ -22,9 +22,10 @@ typedef struct kedge_db kedge_db;
  * with 401, or said that the folder is another user's. Write the NUL-terminated token into `buffer`
  * and return KEDGE_OK; with any other status the database stays offline (KEDGE_STOPPED,
  * KEDGE_UNAUTHORIZED) until kedge_set_online() or the next edit, when Kedge calls the function
- * again. When the server refuses the new token, too, call kedge_set_online() once there is another
- * one. The function may block: meanwhile nothing is synced, and kedge_close waits for it. With a
- * status other than KEDGE_OK it may write `error: ` and a text for people, NUL-terminated:
+ * again. When the 401 was a captive portal's and not the server's own, Kedge goes on with the token
+ * that it has. When the server refuses the new token, too, call kedge_set_online() once there is
+ * another one. The function may block: meanwhile nothing is synced, and kedge_close waits for it.
+ * With a status other than KEDGE_OK it may write `error: ` and a text for people, NUL-terminated:
  * kedge_sync_status.last_error and the functions that wait then quote the text. */
 typedef kedge_status (*kedge_token_function)(void *KEDGE_NULLABLE userdata, char *buffer,
                                              size_t buffer_size);

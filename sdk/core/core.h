@@ -45,6 +45,8 @@
 #define KEDGE_CORE_PUSH_BYTES_MIN    1024
 /* a push that was not taken in time is halved down to this */
 #define KEDGE_CORE_PUSH_BYTES_SLOW 16384
+/* after each so many failures in a row, a 401 that is not Kedge's asks for a token once more */
+#define KEDGE_CORE_DOUBTS 16
 /* so many refusals of the client id in a row, whose cause no pull finds, lead to a rotation */
 #define KEDGE_CORE_IDENTITY_MAX 3
 /* Two rotations may happen within MIN; each further one waits twice as long as the one before, up
@@ -181,9 +183,9 @@ typedef enum kedge_action_kind {
     KEDGE_ACTION_TIMER,     /* one timer, which replaces the one before: `timer` */
     KEDGE_ACTION_OPEN_STREAM,
     KEDGE_ACTION_CLOSE_STREAM,
-    KEDGE_ACTION_ASK_TOKEN,
-    KEDGE_ACTION_REPORT, /* the connection or its error changed: `report` */
-    KEDGE_ACTION_SYNCED  /* all waits of KEDGE_EVENT_SYNC are over: `synced` */
+    KEDGE_ACTION_ASK_TOKEN, /* `ask_token` */
+    KEDGE_ACTION_REPORT,    /* the connection or its error changed: `report` */
+    KEDGE_ACTION_SYNCED     /* all waits of KEDGE_EVENT_SYNC are over: `synced` */
 } kedge_action_kind;
 
 typedef struct kedge_core_action {
@@ -210,6 +212,9 @@ typedef struct kedge_core_action {
         struct {
             bool lost; /* to another lineage: with the staged pages, too */
         } rotate;
+        struct {
+            bool doubted; /* somebody else than the server refused the present one */
+        } ask_token;
         struct {
             int64_t at_ms;
         } timer;

@@ -26,8 +26,9 @@ void kedge_core_stop(kedge_core *core, kedge_core_actions *actions)
 }
 
 /* The app is asked for a new token once. When the server refuses that token, too (`asked`), the
- * core stops; when somebody else does, requests go on after a backoff. Channels that used an older
- * token only try again. */
+ * core stops. When somebody else does, requests go on after a backoff, and the app is asked again
+ * from time to time: a gateway may have refused the token when the app could not renew it. Channels
+ * that used an older token only try again. */
 static void refuse_token(kedge_core *core, const kedge_core_channel *channel,
                          kedge_core_token_cause cause, bool asked, kedge_core_actions *actions)
 {
@@ -36,7 +37,8 @@ static void refuse_token(kedge_core *core, const kedge_core_channel *channel,
     if (channel->token != core->token_count || core->token_wanted != KEDGE_CORE_TOKEN_FINE) return;
     if (!asked) {
         core->token_wanted = cause;
-        kedge_core_act(actions, KEDGE_ACTION_ASK_TOKEN);
+        kedge_core_act(actions, KEDGE_ACTION_ASK_TOKEN)->ask_token.doubted =
+            cause == KEDGE_CORE_TOKEN_DOUBTED;
     } else if (cause == KEDGE_CORE_TOKEN_REFUSED) {
         kedge_core_stop(core, actions);
     }
@@ -65,7 +67,8 @@ void kedge_core_request_failed(kedge_core *core, kedge_core_channel *channel,
     if (doubted || result->response == KEDGE_RESPONSE_UNAUTHORIZED) {
         kedge_core_token_cause cause =
             doubted ? KEDGE_CORE_TOKEN_DOUBTED : KEDGE_CORE_TOKEN_REFUSED;
-        refuse_token(core, channel, cause, core->token_asked >= cause, actions);
+        bool again = doubted && channel->failures % KEDGE_CORE_DOUBTS == 0;
+        refuse_token(core, channel, cause, core->token_asked >= cause && !again, actions);
     }
     if (result->response == KEDGE_RESPONSE_FOREIGN) refuse_user(core, channel, actions);
     bool later =

@@ -180,7 +180,7 @@ static void perform(kedge_driver *driver, const kedge_core_action *action)
         driver->transport.close_stream(driver->transport.context);
         break;
     case KEDGE_ACTION_ASK_TOKEN:
-        host->ask_token(host->context);
+        host->ask_token(host->context, action->ask_token.doubted);
         break;
     case KEDGE_ACTION_REPORT:
         host->report(host->context, action->report.connection, &action->report.error);

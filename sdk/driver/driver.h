@@ -16,8 +16,9 @@ typedef struct kedge_driver kedge_driver;
 typedef struct kedge_driver_host {
     void *context;
     void (*set_timer)(void *context, int64_t at_ms); /* monotonic; replaces the one before */
-    /* the host must then call kedge_driver_token */
-    void (*ask_token)(void *context);
+    /* The host must then call kedge_driver_token. `doubted`: the server itself has not refused the
+     * present one, which is given once more when the app has no other. */
+    void (*ask_token)(void *context, bool doubted);
     void (*changed)(void *context, const kedge_change_set *changes);
     void (*report)(void *context, kedge_connection connection, const kedge_error *error);
     void (*synced)(void *context, bool ok, const kedge_error *error);

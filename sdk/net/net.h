@@ -46,8 +46,8 @@ kedge_status kedge_net_ask(kedge_net *net, const char *method, const char *path,
                            kedge_error *error);
 
 /* Makes an error from a response that is not 2xx: the code and detail of its problem document (RFC
- * 9457), or its status. */
-void kedge_net_problem(const kedge_allocator *allocator, int status, kedge_bytes content_type,
+ * 9457), or its status. Returns whether it has such a document, and so is Kedge's own. */
+bool kedge_net_problem(const kedge_allocator *allocator, int status, kedge_bytes content_type,
                        kedge_bytes body, kedge_error *error);
 
 #endif

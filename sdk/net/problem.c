@@ -24,7 +24,7 @@ static kedge_status status_meaning(int status)
     }
 }
 
-void kedge_net_problem(const kedge_allocator *allocator, int status, kedge_bytes content_type,
+bool kedge_net_problem(const kedge_allocator *allocator, int status, kedge_bytes content_type,
                        kedge_bytes body, kedge_error *error)
 {
     kedge_wire_problem problem;
@@ -32,8 +32,9 @@ void kedge_net_problem(const kedge_allocator *allocator, int status, kedge_bytes
     if (!kedge_wire_problem_read(allocator, content_type, body, &problem)) {
         kedge_fail(error, meaning, "unexpected-status",
                    "the server responded with status %d, which is not a response of Kedge", status);
-        return;
+        return false;
     }
     kedge_fail(error, meaning, problem.code, "%s",
                problem.detail[0] == '\0' ? problem.code : problem.detail);
+    return true;
 }

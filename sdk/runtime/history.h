@@ -15,8 +15,8 @@ struct kedge_history_call {
     kedge_history_call *next;
     int64_t before;
     int32_t limit;
-    int64_t deadline_ms; /* monotonic; 0: none but the request's own */
-    uint64_t token_asks; /* as the token had them with which it was sent */
+    int64_t deadline_ms;  /* monotonic; 0: none but the request's own */
+    uint64_t token_gifts; /* as the token had them with which it was sent */
     bool token_renewed;
     kedge_http_call *http_call;
     kedge_buffer versions;

@@ -33,40 +33,44 @@ static bool is_token(const char *text, size_t size)
  * begin like that, since a token has no space. */
 static kedge_bytes why_none(const kedge_token *token)
 {
-    size_t size = strnlen(token->text, sizeof token->text);
-    bool told = size < sizeof token->text && strncmp(token->text, WHY, strlen(WHY)) == 0;
+    size_t size = strnlen(token->asked, sizeof token->asked);
+    bool told = size < sizeof token->asked && strncmp(token->asked, WHY, strlen(WHY)) == 0;
     if (!told) return (kedge_bytes){"", 0};
-    kedge_bytes text = {token->text + strlen(WHY), size - strlen(WHY)};
+    kedge_bytes text = {token->asked + strlen(WHY), size - strlen(WHY)};
     return kedge_utf8_clip(text, WHY_BYTES_MAX);
 }
 
-kedge_status kedge_token_ask(kedge_token *token, kedge_error *error)
+static kedge_status take_asked(kedge_token *token, kedge_status status, kedge_error *error)
 {
-    kedge_token_forget(token);
-    token->asks++;
-    if (token->function == NULL) {
-        return kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
-                          "the server wants a token, and the database has no token function");
-    }
-    kedge_status status = token->function(token->userdata, token->text, sizeof token->text);
     if (status != KEDGE_OK) {
         kedge_bytes why = why_none(token);
-        status =
-            kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
-                       "the app's token function returned \"%s\"%s%.*s", kedge_status_name(status),
-                       why.size > 0 ? ": " : "", (int)why.size, why.data);
-        kedge_token_forget(token);
-        return status;
+        return kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
+                          "the app's token function returned \"%s\"%s%.*s",
+                          kedge_status_name(status), why.size > 0 ? ": " : "", (int)why.size,
+                          why.data);
     }
-    size_t size = strnlen(token->text, sizeof token->text);
-    if (size == sizeof token->text || !is_token(token->text, size)) {
-        kedge_token_forget(token);
+    size_t size = strnlen(token->asked, sizeof token->asked);
+    if (size == sizeof token->asked || !is_token(token->asked, size)) {
         return kedge_fail(
             error, KEDGE_UNAUTHORIZED, "token-missing",
             "the app's token function wrote no token: 1 to %d characters of ASCII without"
             " spaces are allowed",
             KEDGE_TOKEN_BYTES - 1);
     }
+    memcpy(token->text, token->asked, sizeof token->text);
     token->known = true;
+    token->gifts++;
     return KEDGE_OK;
+}
+
+kedge_status kedge_token_ask(kedge_token *token, kedge_error *error)
+{
+    if (token->function == NULL) {
+        return kedge_fail(error, KEDGE_UNAUTHORIZED, "token-missing",
+                          "the server wants a token, and the database has no token function");
+    }
+    kedge_status given = token->function(token->userdata, token->asked, sizeof token->asked);
+    kedge_status status = take_asked(token, given, error);
+    kedge_cleanse(token->asked, sizeof token->asked);
+    return status;
 }

@@ -103,10 +103,13 @@ static void host_set_timer(void *context, int64_t at_ms)
     db->worker.timer_at_ms = at_ms;
 }
 
-static void host_ask_token(void *context)
+/* A token that the server has not refused is kept until there is another one: behind a captive
+ * portal an app cannot renew it. */
+static void host_ask_token(void *context, bool doubted)
 {
     kedge_db *db = context;
     db->worker.token_asked = true;
+    if (!doubted) kedge_token_forget(&db->token);
     kedge_log_write(db, KEDGE_LOG_DEBUG, "token-asked", "the server wants another token");
 }
 
@@ -177,7 +180,7 @@ static void provide_token(kedge_db *db)
     if (!worker->token_asked) return;
     worker->token_asked = false;
     kedge_status status = kedge_token_ask(&db->token, &worker->token_error);
-    worker->token_refused = status != KEDGE_OK && db->token.function != NULL;
+    worker->token_refused = status != KEDGE_OK && db->token.function != NULL && !db->token.known;
     worker->cause = "a token";
     kedge_driver_token(db->driver, kedge_token_text(&db->token));
 }

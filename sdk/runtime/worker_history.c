@@ -110,22 +110,20 @@ static void answered(void *context, const kedge_http_response *response)
     kedge_history_call *call = context;
     kedge_db *db = call->db;
     call->http_call = NULL;
-    if (response->status == 401 && !call->token_renewed && db->token.function != NULL) {
-        call->token_renewed = true;
-        /* Unless it was renewed while this call was under way. */
-        if (call->token_asks == db->token.asks) kedge_token_forget(&db->token);
-        send_call(db, call);
-        return;
-    }
     if (response->status == 0) {
         call->error = response->error;
         end_call(db, call, response->error.status);
-    } else if (response->status != 200) {
-        kedge_net_problem(db->environment.allocator, response->status, response->content_type,
-                          response->body, &call->error);
-        end_call(db, call, call->error.status);
-    } else {
+    } else if (response->status == 200) {
         end_call(db, call, kedge_history_reshape(response->body, &call->versions, &call->error));
+    } else if (kedge_net_problem(db->environment.allocator, response->status,
+                                 response->content_type, response->body, &call->error) &&
+               response->status == 401 && !call->token_renewed && db->token.function != NULL) {
+        call->token_renewed = true;
+        /* Unless it was renewed while this call was under way. */
+        if (call->token_gifts == db->token.gifts) kedge_token_forget(&db->token);
+        send_call(db, call);
+    } else {
+        end_call(db, call, call->error.status);
     }
 }
 
@@ -149,7 +147,7 @@ static void send_call(kedge_db *db, kedge_history_call *call)
             kedge_driver_token(db->driver, kedge_token_text(&db->token));
         }
     }
-    call->token_asks = db->token.asks;
+    call->token_gifts = db->token.gifts;
     if (call->before > 0) {
         snprintf(path, sizeof path, "versions?before=%" PRId64 "&limit=%" PRId32, call->before,
                  call->limit);

@@ -47,20 +47,20 @@ static void answered(void *context, const kedge_http_response *response)
                         db->project);
         return;
     }
-    if (response->status == 401 && !creation->token_renewed && db->token.function != NULL) {
+    kedge_error error = response->error;
+    bool kedge =
+        response->status != 0 && kedge_net_problem(db->environment.allocator, response->status,
+                                                   response->content_type, response->body, &error);
+    if (response->status == 401 && kedge && !creation->token_renewed &&
+        db->token.function != NULL) {
         creation->token_renewed = true;
         kedge_token_forget(&db->token); /* the next round asks for another one */
         return;
     }
     creation->token_renewed = false;
-    creation->error = response->error;
-    if (response->status != 0) {
-        kedge_net_problem(db->environment.allocator, response->status, response->content_type,
-                          response->body, &creation->error);
-    }
+    creation->error = error;
     creation->settled = !is_transient(response->status);
-    creation->doubtful =
-        creation->settled && strcmp(creation->error.code, "unexpected-status") == 0;
+    creation->doubtful = creation->settled && !kedge;
     plan_retry(db, response->retry_after_ms);
 }
 

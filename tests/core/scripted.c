@@ -76,9 +76,11 @@ static void set_timer(void *context, int64_t at_ms)
     ((scripted *)context)->timer_ms = at_ms;
 }
 
-static void ask_token(void *context)
+static void ask_token(void *context, bool doubted)
 {
-    ((scripted *)context)->tokens_asked++;
+    scripted *s = context;
+    s->tokens_asked++;
+    s->token_doubted = doubted;
 }
 
 static void changed(void *context, const kedge_change_set *changes)

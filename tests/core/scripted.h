@@ -33,6 +33,7 @@ typedef struct scripted {
     int changes;
     int64_t work_ms; /* that the store takes to apply a response */
     int tokens_asked;
+    bool token_doubted; /* as it was asked for last */
     int synced;
     bool synced_ok;
     kedge_connection connection;

@@ -16,6 +16,7 @@ static void test_a_token_is_asked_for_and_used(void **state)
     assert_string_equal(s->pull.token, "");
     scripted_refuse_pull(s, 401, "token-missing");
     assert_int_equal(s->tokens_asked, 1);
+    assert_false(s->token_doubted);
     assert_int_equal(s->pull.number, 0);
     kedge_driver_token(s->driver, "abc");
     assert_string_equal(s->pull.token, "abc");
@@ -68,6 +69,7 @@ static void test_a_401_without_a_problem_document_asks_for_one_token_and_does_no
 {
     scripted *s = *state;
     doubt(s, 1);
+    assert_true(s->token_doubted);
     kedge_driver_token(s->driver, "abc");
     for (int i = 0; i < 3; i++) {
         assert_string_equal(s->pull.token, "abc");
@@ -76,6 +78,7 @@ static void test_a_401_without_a_problem_document_asks_for_one_token_and_does_no
     }
     scripted_refuse_pull(s, 401, "token-expired");
     assert_int_equal(s->tokens_asked, 2);
+    assert_false(s->token_doubted);
     assert_int_equal(s->connection, KEDGE_CONNECTING);
     kedge_driver_token(s->driver, "def");
     doubt(s, 2);
@@ -84,6 +87,21 @@ static void test_a_401_without_a_problem_document_asks_for_one_token_and_does_no
     assert_int_equal(s->tokens_asked, 2);
     assert_int_equal(s->connection, KEDGE_STOPPED);
     assert_int_equal(s->error.status, KEDGE_UNAUTHORIZED);
+}
+
+/* A gateway may have refused the token when the app could not renew it. */
+static void test_a_token_that_is_doubted_for_long_is_asked_for_again(void **state)
+{
+    scripted *s = *state;
+    int asked = 1;
+    for (int failures = 1; failures <= 3 * KEDGE_CORE_DOUBTS; failures++) {
+        bool again = failures % KEDGE_CORE_DOUBTS == 0;
+        if (again) asked++;
+        doubt(s, asked);
+        if (failures == 1 || again) kedge_driver_token(s->driver, "abc");
+    }
+    wait_for_pull(s);
+    assert_string_equal(s->pull.token, "abc");
 }
 
 static void test_a_pull_that_goes_well_lets_a_proxy_be_doubted_anew(void **state)
@@ -121,6 +139,7 @@ int main(void)
         TEST(test_a_token_is_asked_for_and_used),
         cmocka_unit_test(test_a_token_is_not_lost_for_want_of_memory),
         TEST(test_a_401_without_a_problem_document_asks_for_one_token_and_does_not_stop),
+        TEST(test_a_token_that_is_doubted_for_long_is_asked_for_again),
         TEST(test_a_pull_that_goes_well_lets_a_proxy_be_doubted_anew),
         TEST(test_a_proxy_does_not_stop_an_app_without_tokens),
     };

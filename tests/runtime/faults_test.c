@@ -391,73 +391,6 @@ static void test_a_sync_outlasts_another_try_to_create_the_project(void **state)
     mini_backend_free(backend);
 }
 
-static atomic_int portal_status; /* 0: it is open */
-
-/* A captive portal stands in front of a server without the project, until it opens. */
-static bool is_behind_a_portal(void *context, const scripted_request *request)
-{
-    int status = atomic_load(&portal_status);
-    if (status != 0) {
-        scripted_respond(request, status, "Content-Type: text/html\r\n", "<html>Log in</html>");
-    } else if (strcmp(request->method, "PUT") == 0) {
-        atomic_store(&project_there, true);
-        scripted_respond(request, 201, "Content-Type: application/json\r\n", "{}");
-    } else {
-        return absent_at_first(context, request);
-    }
-    return true;
-}
-
-static void come_through_a_portal(int status, bool creates, kedge_token_function token,
-                                  int requests)
-{
-    kedge_error error = {0};
-    atomic_store(&project_there, false);
-    atomic_store(&portal_status, status);
-    mini_backend *backend = mini_backend_new();
-    scripted_server *server = scripted_server_start(is_behind_a_portal, backend);
-    kedge_options options = client_options(folder, scripted_server_url(server));
-    options.create_project = creates;
-    options.token = token;
-    kedge_db *db = client_open(&options);
-    int64_t sequence = client_put(db, "a", "1");
-    assert_true(scripted_server_wait(server, requests));
-    assert_true(client_wait_connection(db, KEDGE_CONNECTING));
-    atomic_store(&portal_status, 0);
-    if (kedge_wait(db, sequence, 60000, NULL, &error) != KEDGE_OK) fail_msg("%s", error.message);
-    kedge_close(db);
-    scripted_server_stop(server);
-    mini_backend_free(backend);
-}
-
-static void test_a_captive_portal_has_not_created_the_project(void **state)
-{
-    (void)state;
-    come_through_a_portal(200, true, NULL, 1);
-}
-
-static void test_a_captive_portal_has_not_refused_to_create_the_project(void **state)
-{
-    (void)state;
-    come_through_a_portal(403, true, NULL, 1);
-}
-
-/* A token function is asked once; the requests after that one get the same page. */
-static void test_a_captive_portal_that_wants_a_login_is_waited_out(void **state)
-{
-    (void)state;
-    atomic_store(&tokens_asked, 0);
-    come_through_a_portal(401, true, give_token, 6);
-    assert_in_range(atomic_load(&tokens_asked), 2, 3); /* of the first request; of the creation */
-}
-
-static void
-test_a_captive_portal_that_wants_a_login_does_not_stop_an_app_without_tokens(void **state)
-{
-    (void)state;
-    come_through_a_portal(401, true, NULL, 6);
-}
-
 static bool overloaded(void *context, const scripted_request *request)
 {
     (void)context;
@@ -587,10 +520,6 @@ int main(void)
         FOLDER_TEST(test_what_cannot_be_a_token_is_not_sent),
         FOLDER_TEST(test_a_project_that_appears_later_is_synced_without_a_call),
         FOLDER_TEST(test_a_sync_outlasts_another_try_to_create_the_project),
-        FOLDER_TEST(test_a_captive_portal_has_not_created_the_project),
-        FOLDER_TEST(test_a_captive_portal_has_not_refused_to_create_the_project),
-        FOLDER_TEST(test_a_captive_portal_that_wants_a_login_is_waited_out),
-        FOLDER_TEST(test_a_captive_portal_that_wants_a_login_does_not_stop_an_app_without_tokens),
         FOLDER_TEST(test_a_project_is_not_created_before_the_server_wants_to_be_asked),
         FOLDER_TEST(test_without_another_token_a_project_waits_quietly_to_be_created),
         FOLDER_TEST(test_a_refusal_in_kedges_own_words_stops_the_sync),

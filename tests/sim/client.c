@@ -72,9 +72,10 @@ static void host_set_timer(void *context, int64_t at_ms)
                                              .number = client->timer_number});
 }
 
-static void host_ask_token(void *context)
+static void host_ask_token(void *context, bool doubted)
 {
     (void)context;
+    (void)doubted;
 }
 
 static void host_changed(void *context, const kedge_change_set *changes)

@@ -227,6 +227,66 @@ static void test_whatever_the_size_of_the_volume_what_was_acknowledged_is_read(v
     }
 }
 
+/* How many mutations a push sends. */
+static uint32_t push_all(fixture *f)
+{
+    uint32_t count = 0;
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(fixture_push_body(f->store, 100, 100000, &body, &count, NULL, &f->error),
+                     KEDGE_OK);
+    if (count > 0) naive_server_push(f->server, kedge_buffer_bytes(&body));
+    kedge_buffer_free(&body);
+    return count;
+}
+
+/* Returns KEDGE_OK when the whole state was stored. */
+static kedge_status pull_pages(fixture *f)
+{
+    kedge_apply_result result = KEDGE_APPLY_PAGES;
+    kedge_status status = KEDGE_OK;
+    if (fixture_position(f).staged_version == 0) status = fixture_try_pull(f, &result);
+    while (status == KEDGE_OK && result == KEDGE_APPLY_PAGES)
+        status = fixture_try_page(f, &result);
+    return status;
+}
+
+/* A first state of a megabyte, of which the volume takes a part. */
+static void push_beside_the_first_state(int64_t room)
+{
+    static char args[5100];
+    volume v = {.acknowledged = 0};
+    fixture *f = &v.f;
+    fixture_begin(f);
+    v.vfs = fault_vfs_new("kedge-volume", 1);
+    assert_non_null(v.vfs);
+    f->options.vfs = "kedge-volume";
+    for (int i = 0; i < 200; i++) {
+        (void)snprintf(args, sizeof args, "{\"id\":\"big%d\",\"value\":\"%0*d\"}", i, 5000, 0);
+        naive_server_edit(f->server, "set", args);
+    }
+    f->server->paged = true;
+    f->server->page_items = 20;
+    fixture_open(f);
+    fault_vfs_set_room(v.vfs, room);
+    for (int i = 1; i <= 3; i++) {
+        assert_int_equal(edit(&v), KEDGE_OK);
+        assert_int_equal(pull_pages(f), KEDGE_DISK_FULL);
+        assert_int_equal(push_all(f), i);
+    }
+    fault_vfs_set_room(v.vfs, -1);
+    while (fixture_position(f).pending > 0)
+        assert_int_equal(pull_pages(f), KEDGE_OK);
+    fixture_check(f);
+    end(&v);
+}
+
+static void test_edits_are_sent_though_the_first_state_finds_no_room(void **state)
+{
+    (void)state;
+    for (int64_t room = 60000; room <= 900000; room += 60000)
+        push_beside_the_first_state(room);
+}
+
 /* As docs/explanation/client-store.md says. The indexes of the WALs are not of this VFS. */
 #define SMALLEST_BYTES 655360 /* 640 KiB */
 #define INDEXES_BYTES  65536
@@ -513,6 +573,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whatever_the_size_of_the_volume_what_was_acknowledged_is_read),
+        cmocka_unit_test(test_edits_are_sent_though_the_first_state_finds_no_room),
         cmocka_unit_test(test_the_smallest_volume_holds_what_the_documentation_says),
         cmocka_unit_test(test_a_cache_that_is_set_aside_where_there_is_no_room_hides_no_edit),
         cmocka_unit_test(test_a_new_cache_takes_the_room_that_the_outbox_can_give_back),
