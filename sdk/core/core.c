@@ -12,6 +12,7 @@ void kedge_core_init(kedge_core *core, bool online)
     core->push_count_max = KEDGE_CORE_PUSH_COUNT_MAX;
     core->push_size_max_bytes = KEDGE_CORE_PUSH_BYTES_MAX;
     core->next_pull_ms = KEDGE_CORE_NEVER;
+    core->rest_ms = KEDGE_CORE_AT_ONCE;
     core->timer_ms = KEDGE_CORE_NEVER;
     core->stall_ms = KEDGE_CORE_NEVER;
 }

@@ -36,8 +36,12 @@
 #define KEDGE_CORE_STALL_MAX_MS 320000
 /* Without a stream, or with a queued push, a pull follows a push after this time, and after ever
  * longer times, up to PULL_INTERVAL. */
-#define KEDGE_CORE_COVER_MS          1000
-#define KEDGE_CORE_PULL_INTERVAL_MS  60000 /* without a stream */
+#define KEDGE_CORE_COVER_MS         1000
+#define KEDGE_CORE_PULL_INTERVAL_MS 60000 /* without a stream */
+/* After a pull whose work in the store took REST_WORK_MS or longer, no other begins for twice its
+ * time, but at most REST_MAX_MS: edits waited for it. */
+#define KEDGE_CORE_REST_WORK_MS      100
+#define KEDGE_CORE_REST_MAX_MS       5000
 #define KEDGE_CORE_STREAM_SILENCE_MS 40000 /* no ping for so long: the stream is dead */
 #define KEDGE_CORE_STREAM_STEADY_MS  10000 /* a stream that lived so long had not failed */
 #define KEDGE_CORE_PUSH_COUNT_MAX    1000
@@ -155,6 +159,7 @@ typedef struct kedge_core_event {
         } pull_step_ended;
         struct {
             kedge_applied result;
+            int64_t took_ms;   /* by the store, while the core's clock stood still */
             kedge_error error; /* what to show in the status */
             bool has_damage;   /* of a pull or page: `damage` is what the server has lost by then */
             kedge_error damage;
@@ -354,6 +359,7 @@ typedef struct kedge_core {
     int64_t heard_version; /* the highest that was told since then; 0: none */
     uint64_t pull_push;    /* push_count when it began */
     int64_t next_pull_ms;
+    int64_t rest_ms;      /* no pull begins before */
     uint32_t looks;       /* pulls in a row that covered nothing of what was pushed */
     int64_t looked_at_id; /* the lowest id at the last */
 

@@ -146,7 +146,7 @@ static void advance_pull(kedge_core *core, kedge_core_actions *actions)
         kedge_core_rotate(core, false);
     }
     if (core->step == KEDGE_STEP_IDLE) {
-        if (!kedge_core_pull_is_wanted(core)) return;
+        if (!kedge_core_pull_is_wanted(core) || core->now_ms < core->rest_ms) return;
         core->step = KEDGE_STEP_PULL;
     }
     if (!kedge_channel_ready(core, &core->pull)) return;

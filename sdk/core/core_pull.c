@@ -68,8 +68,18 @@ void kedge_core_pull_step_ended(kedge_core *core, const kedge_core_event *event,
 
 /* ---- the store has ended its work ---- */
 
+/* In a long turn of the store no edit is made. When others change what all pending edits have read,
+ * each pull runs all of them again, so that pulls one after the other would leave edits no time. */
+static void rest(kedge_core *core, int64_t took_ms)
+{
+    if (took_ms < KEDGE_CORE_REST_WORK_MS) return;
+    int64_t rest_ms = 2 * took_ms;
+    if (rest_ms > KEDGE_CORE_REST_MAX_MS) rest_ms = KEDGE_CORE_REST_MAX_MS;
+    core->rest_ms = kedge_core_after(core, rest_ms);
+}
+
 /* A pull, with all that belonged to it, has ended. */
-static void pulled(kedge_core *core)
+static void pulled(kedge_core *core, int64_t took_ms)
 {
     KEDGE_ASSERT(core->step == KEDGE_STEP_APPLY);
     KEDGE_ASSERT(core->pull_push >= core->push_pulled);
@@ -77,6 +87,7 @@ static void pulled(kedge_core *core)
     /* While the app waits, the push does not sit out a backoff. */
     if (core->sync_wanted) kedge_channel_ask(core, &core->push);
     core->step = KEDGE_STEP_IDLE;
+    rest(core, took_ms);
     core->agains = 0;
     core->pulled = core->pulled_since = true;
     core->push_pulled = core->pull_push;
@@ -100,7 +111,7 @@ static void pulled(kedge_core *core)
     }
 }
 
-static void done(kedge_core *core, kedge_pull_step step)
+static void done(kedge_core *core, kedge_pull_step step, int64_t took_ms)
 {
     switch (step) {
     case KEDGE_STEP_ROTATE:
@@ -110,7 +121,7 @@ static void done(kedge_core *core, kedge_pull_step step)
         core->step = KEDGE_STEP_PULL;
         break;
     default:
-        pulled(core);
+        pulled(core, took_ms);
         break;
     }
 }
@@ -160,7 +171,7 @@ void kedge_core_applied(kedge_core *core, const kedge_core_event *event)
     if (event->applied.agrees) core->diverged = (kedge_error){.status = KEDGE_OK};
     switch (event->applied.result) {
     case KEDGE_APPLIED_DONE:
-        done(core, core->step);
+        done(core, core->step, event->applied.took_ms);
         break;
     case KEDGE_APPLIED_AGAIN:
         if (event->applied.error.status != KEDGE_OK) core->error = event->applied.error;

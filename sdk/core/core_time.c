@@ -50,6 +50,7 @@ void kedge_core_take_time(kedge_core *core, int64_t now_ms)
         shift_channel(&core->stream, by);
         shift(&core->stall_ms, by);
         shift(&core->next_pull_ms, by);
+        shift(&core->rest_ms, by);
         shift(&core->rotate_ms, by);
         core->spell_ms += by;
         core->rotated_ms += by;
@@ -115,6 +116,7 @@ static int64_t pull_moment(const kedge_core *core)
     if (core->step != KEDGE_STEP_IDLE) return core->pull.at_ms;
     bool told = core->stream_up && !kedge_core_is_queued(core);
     int64_t next = told || core->pull_blocked ? KEDGE_CORE_NEVER : core->next_pull_ms;
+    next = kedge_core_pull_is_wanted(core) ? core->rest_ms : later(next, core->rest_ms);
     return core->rotation_held ? earlier(next, core->rotate_ms) : next;
 }
 

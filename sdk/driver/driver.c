@@ -132,7 +132,8 @@ static void work(kedge_driver *driver, const kedge_core_action *action)
 {
     int64_t began_ms = monotonic_ms(driver);
     kedge_core_event applied = kedge_driver_work(driver, action);
-    driver->worked_ms += monotonic_ms(driver) - began_ms;
+    applied.applied.took_ms = monotonic_ms(driver) - began_ms;
+    driver->worked_ms += applied.applied.took_ms;
     driver->position_due = true;
     plan_check(driver);
     add_event(driver, &applied);

@@ -32,6 +32,81 @@ static void test_a_poke_of_a_newer_version_pulls_at_once(void **state)
                     "[    0] applied version 4, covers 0\n");
 }
 
+/* The pulls of a project that others edit all the time. */
+static void test_after_long_work_edits_have_twice_its_time_before_the_next_pull(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    t->show_timer = true;
+    t->took_ms = 400;
+    trace_poke(t, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_poke(t, 5);
+    trace_applied(t, 4, 0);
+    trace_poke(t, 6);
+    trace_timer(t);
+    trace_expect(t, "[    0] poke of version 4\n"
+                    "          send pull\n"
+                    "          timer in 31000\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "          timer in 40000\n"
+                    "[    0] poke of version 5\n"
+                    "[    0] applied version 4, covers 0\n"
+                    "          timer in 800\n"
+                    "[    0] poke of version 6\n"
+                    "[  800] timer\n"
+                    "          send pull\n"
+                    "          timer in 31000\n");
+}
+
+static void test_after_short_work_the_next_pull_begins_at_once(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    t->took_ms = KEDGE_CORE_REST_WORK_MS - 1;
+    trace_poke(t, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_poke(t, 5);
+    trace_applied(t, 4, 0);
+    assert_true(trace_sends(t, KEDGE_REQUEST_PULL));
+    trace_skip(t);
+}
+
+static void test_pushes_go_on_between_the_pulls(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    t->took_ms = 400;
+    trace_poke(t, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 0);
+    trace_mutation(t);
+    assert_true(trace_sends(t, KEDGE_REQUEST_PUSH));
+    trace_pushed(t, 1, 5);
+    assert_false(trace_sends(t, KEDGE_REQUEST_PULL));
+    trace_timer(t);
+    assert_true(trace_sends(t, KEDGE_REQUEST_PULL));
+    assert_int_equal(t->now_ms, 800);
+    trace_skip(t);
+}
+
+static void test_the_longest_work_holds_the_next_pull_up_for_five_seconds(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    t->took_ms = 20000;
+    trace_poke(t, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 0);
+    trace_poke(t, 5);
+    assert_false(trace_sends(t, KEDGE_REQUEST_PULL));
+    trace_timer(t);
+    assert_true(trace_sends(t, KEDGE_REQUEST_PULL));
+    assert_int_equal(t->now_ms, 5000);
+    trace_skip(t);
+}
+
 static void test_a_poke_of_a_version_that_is_there_already_does_nothing(void **state)
 {
     trace *t = *state;
@@ -66,7 +141,6 @@ static void test_a_poke_during_a_pull_pulls_again_after_it(void **state)
                     "[    0] applied version 6, covers 0\n");
 }
 
-/* A server that contradicts itself must not keep us busy. */
 /* The backend was restored, and version 9 is of the lineage that it lost. */
 static void
 test_a_lower_poke_during_a_pull_is_not_hidden_by_a_version_that_never_comes(void **state)
@@ -353,6 +427,16 @@ int main(void)
                                         trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_poke_of_a_newer_version_pulls_at_once, trace_setup,
                                         trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_after_long_work_edits_have_twice_its_time_before_the_next_pull, trace_setup,
+            trace_teardown),
+        cmocka_unit_test_setup_teardown(test_after_short_work_the_next_pull_begins_at_once,
+                                        trace_setup, trace_teardown),
+        cmocka_unit_test_setup_teardown(test_pushes_go_on_between_the_pulls, trace_setup,
+                                        trace_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_the_longest_work_holds_the_next_pull_up_for_five_seconds, trace_setup,
+            trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_poke_of_a_version_that_is_there_already_does_nothing,
                                         trace_setup, trace_teardown),
         cmocka_unit_test_setup_teardown(test_a_poke_during_a_pull_pulls_again_after_it, trace_setup,

@@ -261,7 +261,9 @@ void trace_applied(trace *t, int64_t version, int64_t covered)
     if (covered >= t->position.lowest_pending_id) t->position.lowest_pending_id = covered + 1;
     snprintf(name, sizeof name, "applied version %lld, covers %lld", (long long)version,
              (long long)covered);
-    event_here(t, (kedge_core_event){.kind = KEDGE_EVENT_APPLIED}, name);
+    event_here(t,
+               (kedge_core_event){.kind = KEDGE_EVENT_APPLIED, .applied = {.took_ms = t->took_ms}},
+               name);
 }
 
 void trace_applied_as(trace *t, kedge_applied applied)

@@ -19,6 +19,7 @@ typedef struct trace {
     uint64_t random;
     int64_t timer_ms; /* the timer set last; INT64_MAX: none */
     bool show_timer;
+    int64_t took_ms; /* by the store, for what it applies from now on */
     kedge_core_position position;
     kedge_core_actions actions; /* of the last event */
     kedge_buffer text;
