@@ -41,7 +41,7 @@ static kedge_status check_base(kedge_store *store, kedge_store_db *db, const ked
 
 static kedge_status check_begin(kedge_store *store, kedge_error *error)
 {
-    static const char *const sql = "{select_all} FROM item ORDER BY collection, id";
+    static const char *const sql = "{in_order item}";
     kedge_cache_meta meta;
     kedge_cache_check *check = kedge_allocate(store->allocator, sizeof *check);
     if (!check) return kedge_fail_no_memory(error);

@@ -59,7 +59,7 @@ static bool add_before(kedge_state_hash *hash, layer *upper, layer *lower,
 static kedge_status add_items(kedge_store *store, kedge_state_hash *hash, layer *upper,
                               layer *lower, kedge_error *error)
 {
-    static const char *const sql = "{select_all} FROM item ORDER BY collection, id";
+    static const char *const sql = "{in_order item}";
     sqlite3_stmt *cursor;
     kedge_cache_row row;
     kedge_status status = kedge_store_db_take(&store->cache, sql, &cursor, error);

@@ -56,7 +56,9 @@ static kedge_status open_cursor(kedge_index_check *check, const kedge_declared_i
     kedge_buffer sql = kedge_buffer_make(check->allocator);
     kedge_buffer_append_format(&sql, "SELECT EXISTS(SELECT 1 FROM item AS found INDEXED BY ");
     kedge_index_name(index->name, &sql);
-    kedge_buffer_append_format(&sql, " WHERE found.collection = '%s' AND found.id = item.id AND (",
+    kedge_buffer_append_format(&sql,
+                               " WHERE found.collection = '%s' AND found.id = item.id"
+                               " AND found.rowid = item.rowid AND (",
                                index->collection);
     kedge_index_members(index, "found.", ", ", &sql);
     kedge_buffer_append_format(&sql, ") IS (");

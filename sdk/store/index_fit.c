@@ -37,7 +37,7 @@ void kedge_index_sql(const kedge_declared_index *index, kedge_buffer *out)
     kedge_index_name(index->name, out);
     kedge_buffer_append_format(out, " ON item(");
     kedge_index_members(index, "", ", ", out);
-    kedge_buffer_append_format(out, ") WHERE collection = '%s'", index->collection);
+    kedge_buffer_append_format(out, ", id) WHERE collection = '%s'", index->collection);
 }
 
 /* ---- the indexes of the cache ---- */
@@ -64,7 +64,8 @@ static kedge_status write_statistics(kedge_store_db *db, const char *name, kedge
     (void)snprintf(index, sizeof index, PREFIX "%s", name);
     /* Makes the table of statistics. */
     kedge_status status = kedge_store_db_execute(db, "ANALYZE sqlite_schema", error);
-    if (status == KEDGE_OK) status = write_statistic(db, "item", ITEM_NUMBERS, error);
+    if (status == KEDGE_OK)
+        status = write_statistic(db, "sqlite_autoindex_item_1", ITEM_NUMBERS, error);
     if (status == KEDGE_OK) status = write_statistic(db, index, INDEX_NUMBERS, error);
     return status;
 }

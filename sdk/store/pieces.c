@@ -139,11 +139,11 @@ static const char CACHE_PIECES[] =
     "int=INTEGER NOT NULL\n"
     "text=TEXT NOT NULL\n"
     "key=collection {text}, id {text}\n"
-    "by_key=PRIMARY KEY(collection, id)\n"
     /* The same values under other names, which take no space on the disk: for the check of a row in
      * the views of queries. SQLite puts the constant of `id = 'a'` in place of `id` in all
      * conditions, and would check every row as if it were that one. */
     "own=own_collection TEXT AS (collection), own_id TEXT AS (id), own_value TEXT AS (value)\n"
+    "keyed=({key}, value @, checksum {int}, {own}, UNIQUE(collection, id))\n"
     /* Each row of a view is checked by this condition, over columns that the app's conditions
      * cannot name. `likelihood` tells SQLite that it is always true, so that it does not change the
      * query plan. It comes before the conditions of the app's SQL, so that a damaged value cannot
@@ -156,6 +156,10 @@ static const char CACHE_PIECES[] =
     "add_own={add @} own_collection TEXT AS (collection);{add @} own_id TEXT AS (id);"
     "{add @} own_value TEXT AS (value);\n"
     "select_all=SELECT collection, id, value, checksum\n"
+    /* Through the index of the keys, so that its entries are compared with the rows, too. */
+    "in_order={select_all} FROM @ INDEXED BY sqlite_autoindex_@_1 ORDER BY collection, id\n"
+    "rekeyed=INSERT INTO @(collection, id, value, checksum) {select_all} FROM"
+    " old_@;DROP TABLE old_@;\n"
     "shown={select_all}, own_collection, own_id, own_value\n"
 
     /* ---- what the staged state lacks of the present one, or has more (lost.c) ---- */

@@ -239,7 +239,7 @@ static kedge_status write_prediction(kedge_store *store, const kedge_overlay *ba
 static kedge_status delta_clear(kedge_store *store, const kedge_overlay *base, kedge_overlay *delta,
                                 kedge_error *error)
 {
-    static const char *const sql = "{select_all} FROM item";
+    static const char *const sql = "{in_order item}";
     sqlite3_stmt *cursor;
     kedge_cache_row row;
     kedge_overlay_entry entry, at;

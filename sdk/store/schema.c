@@ -116,7 +116,7 @@ const kedge_schema kedge_outbox_schema = {.application = 0x4b646f31, /* "Kdo1" *
                                           .layout_count = COUNT(OUTBOX_LAYOUTS),
                                           .layouts = OUTBOX_LAYOUTS};
 
-/* ---- cache.db, layout 4 ---- */
+/* ---- cache.db, layout 5 ---- */
 
 /* What a commit changed, for other processes. A row that is missing or wrong costs nothing but that
  * they read again what they show. */
@@ -124,6 +124,12 @@ const kedge_schema kedge_outbox_schema = {.application = 0x4b646f31, /* "Kdo1" *
     "CREATE TABLE change("                                                                         \
     " number INTEGER PRIMARY KEY, writer {int}, by {int}, changes BLOB,"                           \
     " checksum {int});"
+
+/* With rowids. In a table without them SQLite compares whole records when it looks for a key: one
+ * item of some MB in its way is read again for every other one (client-store.md). `base` has none:
+ * few of its rows have large values, and each edit of a new item writes one. */
+#define CACHE_ITEM        "CREATE TABLE item{keyed TEXT NOT NULL};"
+#define CACHE_STAGED_ITEM "CREATE TABLE staged_item{keyed TEXT NOT NULL};"
 
 static const kedge_schema_table CACHE_TABLES[] = {
     {"meta", "CREATE TABLE meta("
@@ -135,17 +141,16 @@ static const kedge_schema_table CACHE_TABLES[] = {
              " checksum {int});"},
     {"registry",
      "CREATE TABLE registry(only INTEGER PRIMARY KEY CHECK(only = 1), description {text});"},
-    {"item", "CREATE TABLE item("
-             " {key}, value {text}, checksum {int}, {own}, {by_key}) WITHOUT ROWID;"},
-    {"base", "CREATE TABLE base( {key}, value TEXT, checksum {int}, {by_key}) WITHOUT ROWID;"},
+    {"item", CACHE_ITEM},
+    {"base", "CREATE TABLE base("
+             " {key}, value TEXT, checksum {int}, PRIMARY KEY(collection, id)) WITHOUT ROWID;"},
     {"staging", "CREATE TABLE staging("
                 " only INTEGER PRIMARY KEY CHECK(only = 1), version {int}, lineage {text},"
                 " lmid {int}, client {text}, lost {int},"
                 " complete {int}, after {text}, item_rows {int},"
                 " item_sum {int}, outcome_rows {int}, outcome_sum {int},"
                 " checksum {int});"},
-    {"staged_item", "CREATE TABLE staged_item("
-                    " {key}, value {text}, checksum {int}, {own}, {by_key}) WITHOUT ROWID;"},
+    {"staged_item", CACHE_STAGED_ITEM},
     {"staged_outcome", "CREATE TABLE staged_outcome("
                        " id INTEGER PRIMARY KEY, version {int}, digest BLOB NOT NULL,"
                        " decision {int}, code {text}, message {text},"
@@ -176,8 +181,15 @@ static const char *const CACHE_LAYOUT_3[] = {CACHE_CHANGE, NULL};
 /* Layout 4 has the columns by which queries check a row. */
 static const char *const CACHE_LAYOUT_4[] = {"{add_own item}{add_own staged_item}", NULL};
 
+/* Layout 5 has rowids. The declared indexes go with the old table, and are made again when the
+ * cache is compared with what the outbox declares. */
+static const char *const CACHE_LAYOUT_5[] = {
+    "{old item}{old staged_item}" CACHE_ITEM CACHE_STAGED_ITEM
+    "{rekeyed item}{rekeyed staged_item}",
+    NULL};
+
 static const kedge_schema_layout CACHE_LAYOUTS[] = {
-    {1, NULL}, {2, CACHE_LAYOUT_2}, {3, CACHE_LAYOUT_3}, {4, CACHE_LAYOUT_4}};
+    {1, NULL}, {2, CACHE_LAYOUT_2}, {3, CACHE_LAYOUT_3}, {4, CACHE_LAYOUT_4}, {5, CACHE_LAYOUT_5}};
 
 const kedge_schema kedge_cache_schema = {.application = 0x4b646331, /* "Kdc1" */
                                          .table_count = COUNT(CACHE_TABLES),

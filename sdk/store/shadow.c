@@ -187,8 +187,7 @@ static kedge_status make_shadow(kedge_store *store, kedge_error *error)
 /* No collection can have a name with a space. */
 static const char *const LAY =
     "PRAGMA query_only=0; BEGIN; SELECT 1 FROM main.meta;"
-    "CREATE TEMP TABLE \"kedge shadow\"("
-    " {key}, value TEXT, checksum {int}, {own}, {by_key}) WITHOUT ROWID;"
+    "CREATE TEMP TABLE \"kedge shadow\"{keyed TEXT};"
     "CREATE TEMP VIEW \"kedge shown\" AS"
     " {shown} FROM main.item WHERE NOT EXISTS("
     "SELECT 1 FROM \"kedge shadow\" AS shadow WHERE shadow.collection = item.collection"

@@ -398,9 +398,9 @@ static void test_a_newer_layout_is_refused(void **state)
 {
     fixture *f = *state;
     fixture_close(f);
-    run_sql(f, "cache.db", "PRAGMA user_version=5");
+    run_sql(f, "cache.db", "PRAGMA user_version=6");
     expect_refusal(f, KEDGE_NEWER_DATABASE, "newer-database", "cache.db");
-    run_sql(f, "cache.db", "PRAGMA user_version=4");
+    run_sql(f, "cache.db", "PRAGMA user_version=5");
     run_sql(f, "outbox.db", "PRAGMA user_version=16");
     expect_refusal(f, KEDGE_NEWER_DATABASE, "newer-database", "outbox.db");
 }

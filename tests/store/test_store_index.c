@@ -199,7 +199,7 @@ static void plant(fixture *f, const char *planted)
         "CREATE INDEX \"kedge index by_rank\" ON item(%s;"
         "PRAGMA writable_schema=1;"
         "UPDATE sqlite_schema SET sql = 'CREATE INDEX \"kedge index by_rank\" ON item(value ->>"
-        " ''rank'') WHERE collection = ''notes''' WHERE name = 'kedge index by_rank'",
+        " ''rank'', id) WHERE collection = ''notes''' WHERE name = 'kedge index by_rank'",
         planted);
     scenario_run_sql(f, sql);
     fixture_open(f);
@@ -223,7 +223,7 @@ static void test_an_index_that_lacks_rows_is_found_in_the_background(void **stat
     scenario *s = *state;
     fill(&s->f, 20);
     must_declare(&s->f, "by_rank", "rank");
-    plant(&s->f, "value ->> 'rank') WHERE collection = 'notes' AND value ->> 'rank' <> 3");
+    plant(&s->f, "value ->> 'rank', id) WHERE collection = 'notes' AND value ->> 'rank' <> 3");
     expect_found(s);
 }
 
@@ -232,7 +232,7 @@ static void test_an_index_with_wrong_values_is_found_in_the_background(void **st
     scenario *s = *state;
     fill(&s->f, 20);
     must_declare(&s->f, "by_rank", "rank");
-    plant(&s->f, "value ->> 'tank') WHERE collection = 'notes'");
+    plant(&s->f, "value ->> 'tank', id) WHERE collection = 'notes'");
     expect_found(s);
 }
 
@@ -244,7 +244,7 @@ static void test_an_index_with_too_many_rows_is_found_in_the_background(void **s
     naive_server_edit(f->server, "count-all", "{}");
     fixture_pull(f);
     must_declare(f, "by_rank", "rank");
-    plant(f, "value ->> 'rank') WHERE collection <> 'none'");
+    plant(f, "value ->> 'rank', id) WHERE collection <> 'none'");
     scenario_check(s);
     assert_int_equal(s->set_aside, 1);
 }

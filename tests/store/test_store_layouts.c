@@ -1,5 +1,6 @@
 /* A cache of an older layout: it is brought up to the present one when it is opened, with the edits
  * that are pending, wherever an opening fails; or it is pulled again, and what is pending stays. */
+#include "sdk/store/store_internal.h"
 #include "tests/store/cache_scenario.h"
 #include "tests/support/fault_vfs.h"
 
@@ -14,6 +15,18 @@
 /* How many calls of an opening fail, each in a run of its own. */
 #define POINTS 60
 
+/* A table as layout 4 had it, with the rows of today's. */
+#define AS_LAYOUT_4(table)                                                                         \
+    "ALTER TABLE " table " RENAME TO newer; CREATE TABLE " table "("                               \
+    "collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"  \
+    " own_collection TEXT AS (collection), own_id TEXT AS (id), own_value TEXT AS (value),"        \
+    " PRIMARY KEY(collection, id)) WITHOUT ROWID;"                                                 \
+    "INSERT INTO " table "(collection, id, value, checksum)"                                       \
+    " SELECT collection, id, value, checksum FROM newer; DROP TABLE newer;"
+
+static const char TO_LAYOUT_4[] =
+    AS_LAYOUT_4("item") AS_LAYOUT_4("staged_item") "PRAGMA user_version=4";
+
 static const char TO_LAYOUT_1[] =
     "ALTER TABLE item DROP COLUMN own_collection; ALTER TABLE item DROP COLUMN own_id;"
     "ALTER TABLE item DROP COLUMN own_value; ALTER TABLE staged_item DROP COLUMN own_collection;"
@@ -27,13 +40,19 @@ static const char TO_LAYOUT_1[] =
     "ALTER TABLE meta DROP COLUMN base_rows; ALTER TABLE meta DROP COLUMN base_sum;"
     "DROP TABLE change; PRAGMA user_version=1";
 
-static void test_a_cache_of_the_older_layout_is_brought_up_to_date(void **state)
+/* The older layout is 4, or 1, to which the way leads over 4. */
+static void to_layout(const fixture *f, int layout)
 {
-    scenario *s = *state;
+    scenario_run_sql(f, TO_LAYOUT_4);
+    if (layout == 1) scenario_run_sql(f, TO_LAYOUT_1);
+}
+
+static void expect_brought_up_to_date(scenario *s, int layout)
+{
     fixture *f = &s->f;
     scenario_make_pulled(s);
     scenario_put_back(s);
-    scenario_run_sql(f, TO_LAYOUT_1);
+    to_layout(f, layout);
     fixture_open(f);
     assert_false(fixture_position(f).resyncing);
     fixture_expect(f, "item007", "\"changed\"");
@@ -47,12 +66,110 @@ static void test_a_cache_of_the_older_layout_is_brought_up_to_date(void **state)
     fixture_check(f);
 }
 
-/* All tables of the cache, with their columns. */
+static void test_a_cache_of_layout_4_is_brought_up_to_date(void **state)
+{
+    expect_brought_up_to_date(*state, 4);
+}
+
+static void test_a_cache_of_layout_1_is_brought_up_to_date(void **state)
+{
+    expect_brought_up_to_date(*state, 1);
+}
+
+static int ask_cache(const fixture *f, const char *sql)
+{
+    sqlite3_stmt *row;
+    sqlite3 *db = scenario_open_cache(f);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &row, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    int number = sqlite3_column_int(row, 0);
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+    return number;
+}
+
+static void test_the_pages_of_a_snapshot_come_along_from_layout_4(void **state)
+{
+    static const char staged[] = "SELECT count(*) FROM staged_item";
+    scenario *s = *state;
+    fixture *f = &s->f;
+    scenario_make_staged(s);
+    scenario_put_back(s);
+    int rows = ask_cache(f, staged);
+    assert_true(rows > 0);
+    scenario_run_sql(f, TO_LAYOUT_4);
+    fixture_open(f);
+    assert_true(fixture_position(f).staged_version > 0);
+    assert_int_equal(ask_cache(f, staged), rows);
+    scenario_expect_healed(s);
+    assert_int_equal(s->set_aside, 0);
+}
+
+static void test_a_declared_index_is_made_again_from_layout_4(void **state)
+{
+    static const char sql[] = "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name ="
+                              " 'kedge index by_text' AND tbl_name = 'item'";
+    scenario *s = *state;
+    fixture *f = &s->f;
+    kedge_bytes path = KEDGE_BYTES("text");
+    scenario_make_pulled(s);
+    scenario_put_back(s);
+    fixture_open(f);
+    assert_int_equal(kedge_store_index(f->store, KEDGE_BYTES("by_text"), KEDGE_BYTES("notes"),
+                                       &path, 1, &f->error),
+                     KEDGE_OK);
+    fixture_close_flat(f);
+    scenario_run_sql(f, TO_LAYOUT_4);
+    fixture_open(f);
+    assert_int_equal(ask_cache(f, sql), 1);
+    scenario_check(s);
+    assert_int_equal(s->set_aside, 0);
+}
+
+/* A table without rowids would read the large items on its way to each of the others. */
+static void test_a_small_item_is_found_without_reading_the_large_ones(void **state)
+{
+    enum { LARGE = 3, LARGE_BYTES = 400000, SMALL = 40, PAGES_MAX = 20 };
+    fixture *f = &((scenario *)*state)->f;
+    char *args = malloc(LARGE_BYTES + 100);
+    assert_non_null(args);
+    for (int i = 0; i < LARGE; i++) {
+        int begun = snprintf(args, 100, "{\"id\":\"n%d\",\"value\":\"", 1005 + i * SMALL / 2 * 10);
+        memset(args + begun, 'x', LARGE_BYTES);
+        memcpy(args + begun + LARGE_BYTES, "\"}", 3);
+        fixture_mutate(f, "set", args);
+    }
+    free(args);
+    for (int i = 0; i < SMALL; i++) {
+        char small[64];
+        snprintf(small, sizeof small, "{\"id\":\"n%d\",\"value\":%d}", 1000 + i * 10, i);
+        fixture_mutate(f, "set", small);
+    }
+    fixture_reopen(f);
+    int before = 0, after = 0, highest = 0;
+    sqlite3 *db = f->store->cache.handle;
+    assert_int_equal(sqlite3_db_release_memory(db), SQLITE_OK);
+    sqlite3_db_status(db, SQLITE_DBSTATUS_CACHE_MISS, &before, &highest, 0);
+    for (int i = 0; i < SMALL; i++) {
+        char id[16];
+        kedge_bytes value;
+        snprintf(id, sizeof id, "n%d", 1000 + i * 10);
+        assert_int_equal(kedge_cache_item(&f->store->cache, KEDGE_BYTES("notes"),
+                                          kedge_bytes_of(id), &value, &f->error),
+                         KEDGE_OK);
+    }
+    sqlite3_db_status(db, SQLITE_DBSTATUS_CACHE_MISS, &after, &highest, 0);
+    assert_in_range(after - before, 1, PAGES_MAX);
+}
+
+/* All tables of the cache, with their columns, and whether they have a rowid. */
 static char *columns_of(const fixture *f)
 {
-    static const char sql[] = "SELECT group_concat(t || '.' || c || ' ' || type, ', ') FROM"
-                              " (SELECT m.name AS t, p.name AS c, p.type AS type"
-                              "  FROM sqlite_master m, pragma_table_info(m.name) p ORDER BY 1, 2)";
+    static const char sql[] =
+        "SELECT group_concat(t || '.' || c || ' ' || type || ' ' || wr, ', ') FROM"
+        " (SELECT m.name AS t, p.name AS c, p.type AS type, l.wr AS wr"
+        "  FROM sqlite_master m, pragma_table_info(m.name) p, pragma_table_list(m.name) l"
+        "  ORDER BY 1, 2)";
     sqlite3 *db = scenario_open_cache(f);
     sqlite3_stmt *cursor;
     assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &cursor, NULL), SQLITE_OK);
@@ -69,7 +186,7 @@ static void test_the_way_from_the_older_layout_leads_to_the_tables_of_a_new_file
     scenario_make_pulled(s);
     scenario_put_back(s);
     char *made = columns_of(&s->f);
-    scenario_run_sql(&s->f, TO_LAYOUT_1);
+    to_layout(&s->f, 1);
     char *older = columns_of(&s->f);
     assert_string_not_equal(older, made);
     fixture_open(&s->f);
@@ -106,7 +223,7 @@ static void test_a_layout_change_that_fails_is_made_by_the_next_opening(void **s
     f->options.vfs = "kedge-layouts";
     for (uint64_t nth = 1; nth <= POINTS; nth++) {
         scenario_put_back(s);
-        scenario_run_sql(f, TO_LAYOUT_1);
+        to_layout(f, 1);
         fault_vfs_arm(vfs, FAULT_FULL, nth, true);
         if (fixture_try_open(f, f->path, &f->store) != KEDGE_OK) {
             f->store = NULL;
@@ -156,7 +273,11 @@ static void test_a_layout_that_is_not_what_it_claims_to_be_is_damage(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_cache_of_the_older_layout_is_brought_up_to_date),
+        TEST(test_a_cache_of_layout_4_is_brought_up_to_date),
+        TEST(test_a_cache_of_layout_1_is_brought_up_to_date),
+        TEST(test_the_pages_of_a_snapshot_come_along_from_layout_4),
+        TEST(test_a_declared_index_is_made_again_from_layout_4),
+        TEST(test_a_small_item_is_found_without_reading_the_large_ones),
         TEST(test_the_way_from_the_older_layout_leads_to_the_tables_of_a_new_file),
         TEST(test_a_layout_change_that_fails_is_made_by_the_next_opening),
         TEST(test_a_layout_from_which_no_way_leads_on_is_pulled_again_and_pending_stays),
