@@ -152,7 +152,8 @@ typedef enum kedge_outcome {
     KEDGE_OUTCOME_REJECTED = 2
 } kedge_outcome;
 
-/* Waits until the edit has been decided and pulled. Returns KEDGE_TIMEOUT after `timeout_ms` (-1:
+/* Waits until the edit has been decided and pulled, also while the database is offline or stopped
+ * (kedge_sync returns at once then, with the cause). Returns KEDGE_TIMEOUT after `timeout_ms` (-1:
  * no timeout); KEDGE_NOT_FOUND when no edit has this sequence; KEDGE_CORRUPT when outbox.db is
  * damaged (see kedge_get_sync_status); KEDGE_INVALID_ARGUMENT when it would have to wait in a
  * callback on the worker thread; KEDGE_CANCELLED when another thread closes the database. An
