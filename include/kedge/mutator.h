@@ -9,10 +9,11 @@
  * A mutator uses its transaction, and not the database that runs it. Its thread has the turn to
  * write of that database. So what takes a turn or waits returns KEDGE_INVALID_ARGUMENT,
  * "called-back": all functions that edit, of undo, of indexes, that change the inbox, sync or wait,
- * and kedge_loop_run and kedge_close. Reads, the lists of edits, the status and the counters work.
- * They show the state without the mutation that runs, and the server has none of them, so a result
- * must not depend on them. Other ways to the same folder wait for ever: kedge_open of it, and
- * another kedge_db that has it open. So may the end of a watch whose callback runs.
+ * and kedge_loop_run and kedge_close. Reads, the lists of edits, the status and the counters work,
+ * unless cache.db cannot be written or was just replaced: then they may return it, too. They show
+ * the state without the mutation that runs, and the server has none of them, so a result must not
+ * depend on them. Other ways to the same folder wait for ever: kedge_open of it, and another
+ * kedge_db that has it open. So may the end of a watch whose callback runs.
  *
  * When a mutator returns KEDGE_OK, all of its changes are applied; when it fails, none of them is.
  * It calls kedge_tx_reject() to refuse a mutation for a reason that a user should see. */

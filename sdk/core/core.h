@@ -320,7 +320,7 @@ typedef struct kedge_core {
     int64_t push_after_id;   /* the last push began after it; NEVER: it does not count */
     int64_t push_highest_id; /* highest id when the running push was sent */
     bool push_cut;           /* the last push ended at a cap */
-    int64_t push_cut_at_id;  /* after a cap: the next push needs a higher lowest id than this */
+    int64_t push_cut_at_id;  /* after a cap: the next push needs a higher lowest id */
     int64_t stall_ms;        /* what is acknowledged and uncovered then is pushed again */
     uint64_t stall_push;     /* … once a pull has ended that can tell of so many pushes */
     int64_t stall_id;        /* the lowest id that waits for it */

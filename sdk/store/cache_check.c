@@ -1,7 +1,9 @@
 /* Checks the whole cache in the background: the order of the keys, every checksum, the totals, and
- * then the declared indexes (index_check.c). The check finds damage that reads of single rows
- * cannot find: missing rows, swapped pages, and old pages that the disk brought back. It reads one
- * snapshot in slices, so that no call takes long. Writers do not wait for it. */
+ * then the declared indexes (index_check.c). The rows are read twice: by the index of their keys,
+ * as reads of single rows find them, and as they lie in the table, as some queries do. The check
+ * finds damage that reads of single rows cannot find: missing rows, swapped pages, and old pages
+ * that the disk brought back. It reads one snapshot in slices, so that no call takes long. Writers
+ * do not wait for it. */
 #include "sdk/store/index_check.h"
 
 #include "common/error.h"
@@ -11,6 +13,7 @@ struct kedge_cache_check {
     sqlite3_stmt *cursor;
     kedge_row_total expected;
     kedge_row_total seen;
+    bool by_key;             /* the rows come by the index of their keys */
     kedge_buffer collection; /* of the last row */
     kedge_buffer id;
     kedge_index_check *indexes; /* NULL: the rows come first */
@@ -39,9 +42,16 @@ static kedge_status check_base(kedge_store *store, kedge_store_db *db, const ked
     return status;
 }
 
+static kedge_status read_rows(kedge_cache_check *check, bool by_key, kedge_error *error)
+{
+    const char *sql = by_key ? "{in_order item}" : "{select_all} FROM item NOT INDEXED";
+    check->by_key = by_key;
+    check->seen = (kedge_row_total){0};
+    return kedge_store_db_take(&check->reader->cache, sql, &check->cursor, error);
+}
+
 static kedge_status check_begin(kedge_store *store, kedge_error *error)
 {
-    static const char *const sql = "{in_order item}";
     kedge_cache_meta meta;
     kedge_cache_check *check = kedge_allocate(store->allocator, sizeof *check);
     if (!check) return kedge_fail_no_memory(error);
@@ -57,7 +67,7 @@ static kedge_status check_begin(kedge_store *store, kedge_error *error)
     status = kedge_reader_begin_cache(check->reader, error);
     if (status == KEDGE_OK) status = kedge_cache_meta_read(db, &meta, error);
     if (status == KEDGE_OK) status = check_base(store, db, &meta, error);
-    if (status == KEDGE_OK) status = kedge_store_db_take(db, sql, &check->cursor, error);
+    if (status == KEDGE_OK) status = read_rows(check, true, error);
     if (status == KEDGE_OK) check->expected = meta.items;
     return status;
 }
@@ -65,7 +75,7 @@ static kedge_status check_begin(kedge_store *store, kedge_error *error)
 /* Rows are in byte order, and no key is there twice. */
 static bool in_order(const kedge_cache_check *check, kedge_bytes collection, kedge_bytes id)
 {
-    if (check->seen.rows == 0) return true;
+    if (!check->by_key || check->seen.rows == 0) return true;
     int order = kedge_bytes_compare(kedge_buffer_bytes(&check->collection), collection);
     if (order == 0) order = kedge_bytes_compare(kedge_buffer_bytes(&check->id), id);
     return order < 0;
@@ -105,12 +115,13 @@ static kedge_status check_slice(kedge_store *store, kedge_error *error)
     return KEDGE_OK;
 }
 
-/* Returns KEDGE_OK when the indexes are next. */
+/* Returns KEDGE_OK when the same rows, as they lie in the table, or the indexes are next. */
 static kedge_status check_end_of_rows(kedge_store *store, kedge_error *error)
 {
     kedge_cache_check *check = store->check;
     if (!kedge_row_total_equal(&check->seen, &check->expected))
         return kedge_table_fail(&check->reader->cache, "item", error);
+    if (check->by_key) return read_rows(check, false, error);
     return kedge_index_check_begin(store->allocator, check->reader, &check->indexes, error);
 }
 

@@ -58,12 +58,15 @@ static kedge_status open_cursor(kedge_index_check *check, const kedge_declared_i
     kedge_index_name(index->name, &sql);
     kedge_buffer_append_format(&sql,
                                " WHERE found.collection = '%s' AND found.id = item.id"
-                               " AND found.rowid = item.rowid AND (",
+                               " AND found.checksum = item.checksum AND (",
                                index->collection);
     kedge_index_members(index, "found.", ", ", &sql);
     kedge_buffer_append_format(&sql, ") IS (");
     kedge_index_members(index, "item.", ", ", &sql);
-    kedge_buffer_append_format(&sql, ")) FROM item WHERE collection = '%s'", index->collection);
+    kedge_buffer_append_format(&sql,
+                               ")) FROM item INDEXED BY "
+                               "sqlite_autoindex_item_1 WHERE collection = '%s'",
+                               index->collection);
     check->rows = 0;
     return prepare(check, &sql, &check->cursor, error);
 }

@@ -100,14 +100,16 @@ static kedge_status create_cache(kedge_store *store, bool resyncing, kedge_error
     return status;
 }
 
-/* A layout that differs from the one in the header, or that cannot be upgraded, counts as
- * damage. */
+/* A layout that differs from the one in the header, or that cannot be upgraded, counts as damage.
+ * While the disk has no room for it, the older layout is used as it is: all statements serve both,
+ * and the next opening tries again. */
 static kedge_status upgrade_cache(kedge_store_db *db, kedge_error *error)
 {
     int64_t layout = 0;
     kedge_status status = kedge_schema_read_layout(db, &layout, error);
     if (status != KEDGE_OK || layout == kedge_schema_newest(&kedge_cache_schema)) return status;
     status = kedge_schema_bring_up(db, &kedge_cache_schema, layout, error);
+    if (status == KEDGE_DISK_FULL) return KEDGE_OK;
     return status == KEDGE_INTERNAL ? kedge_table_fail(db, "sqlite_schema", error) : status;
 }
 

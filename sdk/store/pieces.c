@@ -32,9 +32,6 @@ static const char OUTBOX_PIECES[] =
     /* Few rows are withheld, and none while all is well: neither index costs an edit anything. */
     "withheld_index=CREATE INDEX pending_withheld ON pending(withheld) WHERE withheld <> 0;\n"
     "add=ALTER TABLE @ ADD\n"
-    "number=ALTER TABLE @ INTEGER NOT NULL DEFAULT 0;\n"
-    "checked={number @ ADD checksum}\n"
-    "summed={number @_rows}{number @_sum}\n"
     "old=ALTER TABLE @ RENAME TO old_@;\n"
     "moved=INSERT INTO {sealed @} old_@ ORDER BY rowid;DROP TABLE old_@;\n"
     "drop_staged=DELETE FROM staging; DELETE FROM staged_item; DELETE FROM staged_outcome\n"
@@ -153,8 +150,6 @@ static const char CACHE_PIECES[] =
      * the first time looks to the authorizer like the making of a table. */
     "items=CREATE TEMP VIEW IF NOT EXISTS kedge_items AS SELECT collection, id, value FROM @"
     " WHERE collection <> '' AND {sound};SELECT 0 FROM json_each('[]'), json_tree('[]')\n"
-    "add_own={add @} own_collection TEXT AS (collection);{add @} own_id TEXT AS (id);"
-    "{add @} own_value TEXT AS (value);\n"
     "select_all=SELECT collection, id, value, checksum\n"
     /* Through the index of the keys, so that its entries are compared with the rows, too. */
     "in_order={select_all} FROM @ INDEXED BY sqlite_autoindex_@_1 ORDER BY collection, id\n"

@@ -306,8 +306,8 @@ static kedge_status look_for_damage(kedge_query *query, kedge_error *error)
     kedge_store_db *db = &query->reader->cache;
     const char *message = sqlite3_errmsg(db->handle);
     sqlite3_stmt *find;
-    if (strcmp(message, "malformed JSON") != 0 && strcmp(message, KEDGE_ROW_DAMAGED) != 0)
-        return KEDGE_OK;
+    bool damaged = strcmp(message, KEDGE_ROW_DAMAGED) == 0;
+    if (!damaged && strcmp(message, "malformed JSON") != 0) return KEDGE_OK;
     sqlite3_set_authorizer(db->handle, NULL, NULL);
     query->steps = 0;
     kedge_status status = kedge_store_db_find(db, sql, &find, error, "");
@@ -315,7 +315,10 @@ static kedge_status look_for_damage(kedge_query *query, kedge_error *error)
         status = kedge_row_fail(db, "item", kedge_store_column(find, 0),
                                 kedge_store_column(find, 1), error);
     sqlite3_set_authorizer(db->handle, kedge_query_authorize, &query->reads);
-    return status == KEDGE_DONE ? KEDGE_OK : status;
+    if (status != KEDGE_DONE) return status;
+    /* Every row of the table is sound. An entry of an index may lead to another one's. */
+    if (damaged) atomic_store(&query->store->check_due, true);
+    return KEDGE_OK;
 }
 
 /* Behind `code` of sqlite3_step, which is neither a row nor the end. */

@@ -160,27 +160,6 @@ static const kedge_schema_table CACHE_TABLES[] = {
 
 /* ---- cache.db, from older layouts ---- */
 
-/* Layout 2 has checksums and counts: what stands there is taken as it is. Pages of a snapshot that
- * was being fetched are fetched again. */
-static const char *const CACHE_LAYOUT_2[] = {
-    "{drop_staged};"
-    "{checked item}{checked base}{checked staged_item}{checked staged_outcome}"
-    "{summed staging ADD item}{summed staging ADD outcome}{checked staging}"
-    "{summed meta ADD item}{summed meta ADD base}{checked meta}"
-    "UPDATE item SET checksum = {item#};"
-    "UPDATE base SET checksum = {base#};"
-    "UPDATE meta SET"
-    " (item_rows, item_sum) = (SELECT count(*), ifnull(sum(checksum), 0) FROM item),"
-    " (base_rows, base_sum) = (SELECT count(*), ifnull(sum(checksum), 0) FROM base);"
-    "UPDATE meta SET checksum = {cache_meta#}",
-    NULL};
-
-/* Layout 3 has changes for other processes. */
-static const char *const CACHE_LAYOUT_3[] = {CACHE_CHANGE, NULL};
-
-/* Layout 4 has the columns by which queries check a row. */
-static const char *const CACHE_LAYOUT_4[] = {"{add_own item}{add_own staged_item}", NULL};
-
 /* Layout 5 has rowids. The declared indexes go with the old table, and are made again when the
  * cache is compared with what the outbox declares. */
 static const char *const CACHE_LAYOUT_5[] = {
@@ -188,8 +167,7 @@ static const char *const CACHE_LAYOUT_5[] = {
     "{rekeyed item}{rekeyed staged_item}",
     NULL};
 
-static const kedge_schema_layout CACHE_LAYOUTS[] = {
-    {1, NULL}, {2, CACHE_LAYOUT_2}, {3, CACHE_LAYOUT_3}, {4, CACHE_LAYOUT_4}, {5, CACHE_LAYOUT_5}};
+static const kedge_schema_layout CACHE_LAYOUTS[] = {{4, NULL}, {5, CACHE_LAYOUT_5}};
 
 const kedge_schema kedge_cache_schema = {.application = 0x4b646331, /* "Kdc1" */
                                          .table_count = COUNT(CACHE_TABLES),

@@ -64,7 +64,9 @@ static void end_pull_step(world *w, kedge_response_class class)
 
 static void finish_work(world *w)
 {
-    kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED};
+    static const int64_t took_ms[] = {0, 0, KEDGE_CORE_REST_WORK_MS, 20000};
+    kedge_core_event event = {.kind = KEDGE_EVENT_APPLIED,
+                              .applied = {.took_ms = took_ms[draw(w, 4)]}};
     kedge_action_kind work = w->work;
     w->working = false;
     if (draw(w, 10) == 0) {
