@@ -8,9 +8,8 @@
 
 /* One operation, read and checked. */
 typedef struct patch_operation {
-    size_t place; /* in the patch, from 0 */
-    kedge_bytes
-        object; /* of the patch: canonical JSON, so a message quotes it the same everywhere */
+    size_t place;       /* in the patch, from 0 */
+    kedge_bytes object; /* canonical JSON, so a message quotes it the same everywhere */
     const char *name;
     kedge_json_pointer path;
     kedge_json_pointer from;
