@@ -269,8 +269,8 @@ sqlite3_file *kedge_wal_rest(const kedge_store_db *db, int64_t *frames);
 /* Moves the WAL into the file as far as readers let it, without waiting for them; `cut`: and
  * empties it. Returns SQLite's code. */
 int kedge_wal_move(kedge_store_db *db, bool cut);
-/* Call in a write turn with no transaction open. Frees the space of the WALs that no reader
- * needs. */
+/* Call in a write turn with no transaction open. Frees the space of the WALs that no reader needs,
+ * and waits for readers a moment, also for those of other threads and processes. */
 void kedge_wal_make_room(kedge_store *store);
 
 /* ---- shrink.c ---- */

@@ -28,6 +28,8 @@
 #define ESTIMATE_MAX KEDGE_STORE_WAL_PAGES_MIN
 /* A commit writes its last frame, and may fill a sector with copies of it. */
 #define FRAMES_OF_END 4
+/* Most reads end within this time. */
+#define READERS_WAIT_MS 200
 
 /* Never written; not const, so that it takes no room in the library. */
 static char zeros[RESERVE_AHEAD * FRAME_BYTES];
@@ -168,10 +170,10 @@ bool kedge_wal_is_large(const kedge_store_db *db)
     return db->wal_pages > size / KEDGE_STORE_PAGE_BYTES;
 }
 
-int kedge_wal_move(kedge_store_db *db, bool cut)
+static int move(kedge_store_db *db, bool cut, int wait_ms)
 {
     int pages = 0, moved = 0, before = db->wal_pages;
-    sqlite3_busy_timeout(db->handle, 0);
+    sqlite3_busy_timeout(db->handle, wait_ms);
     int code = sqlite3_wal_checkpoint_v2(
         db->handle, NULL, cut ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &pages,
         &moved);
@@ -179,6 +181,11 @@ int kedge_wal_move(kedge_store_db *db, bool cut)
     db->wal_pages = 0;
     db->wal_held = code == SQLITE_OK && moved == pages ? 0 : pages > before ? pages : before;
     return code;
+}
+
+int kedge_wal_move(kedge_store_db *db, bool cut)
+{
+    return move(db, cut, 0);
 }
 
 /* The reserve makes room for the file to grow. */
@@ -197,5 +204,5 @@ void kedge_wal_make_room(kedge_store *store)
         if (both[i]->handle) give_back(both[i]);
     /* The space that one WAL frees may be what the other one needs. */
     for (int i = 0; i < 3; i++)
-        if (both[i % 2]->handle) (void)kedge_wal_move(both[i % 2], true);
+        if (both[i % 2]->handle) (void)move(both[i % 2], true, READERS_WAIT_MS);
 }

@@ -49,6 +49,8 @@ struct fault_vfs {
     int64_t room; /* -1: no end */
     bool refuses;
     bool crashed;
+    void (*asleep)(void *context);
+    void *asleep_context;
     fault_counts counts;
 };
 
@@ -368,7 +370,10 @@ static int vfs_random(sqlite3_vfs *self, int size, char *out)
 
 static int vfs_sleep(sqlite3_vfs *self, int microseconds)
 {
-    return of_vfs(self)->real->xSleep(of_vfs(self)->real, microseconds);
+    fault_vfs *vfs = of_vfs(self);
+    int slept = vfs->real->xSleep(vfs->real, microseconds);
+    if (vfs->asleep) vfs->asleep(vfs->asleep_context);
+    return slept;
 }
 
 static int vfs_time(sqlite3_vfs *self, double *out)
@@ -443,6 +448,12 @@ uint64_t fault_vfs_armed_calls(const fault_vfs *vfs)
 void fault_vfs_set_full(fault_vfs *vfs, bool full)
 {
     vfs->full = full;
+}
+
+void fault_vfs_on_sleep(fault_vfs *vfs, void (*asleep)(void *context), void *context)
+{
+    vfs->asleep = asleep;
+    vfs->asleep_context = context;
 }
 
 void fault_vfs_set_room(fault_vfs *vfs, int64_t bytes)

@@ -53,6 +53,10 @@ void fault_vfs_set_room(fault_vfs *vfs, int64_t bytes);
 /* No write is done any more, to whatever place: each finds the disk full. */
 void fault_vfs_refuse_writes(fault_vfs *vfs, bool refuse);
 
+/* Calls `asleep` after each sleep of a connection that waits for a lock; NULL: nothing. The thread
+ * that waits calls it. */
+void fault_vfs_on_sleep(fault_vfs *vfs, void (*asleep)(void *context), void *context);
+
 void fault_vfs_crash(fault_vfs *vfs);
 void fault_vfs_power_cut(fault_vfs *vfs);
 void fault_vfs_revive(fault_vfs *vfs);
