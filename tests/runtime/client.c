@@ -34,6 +34,21 @@ void client_remove_folder(const char *path)
     nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+char client_folder[CLIENT_PATH_SIZE];
+
+int client_setup_folder(void **state)
+{
+    client_make_folder(client_folder);
+    *state = client_folder;
+    return 0;
+}
+
+int client_teardown_folder(void **state)
+{
+    client_remove_folder(*state);
+    return 0;
+}
+
 kedge_options client_options(const char *path, const char *url)
 {
     kedge_options options = KEDGE_OPTIONS_INIT;

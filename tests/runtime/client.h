@@ -9,6 +9,12 @@
 /* A fresh folder, and its removal with all that is in it. */
 void client_make_folder(char path[CLIENT_PATH_SIZE]);
 void client_remove_folder(const char *path);
+/* One for a single test, which cmocka makes before it and removes after it. */
+extern char client_folder[CLIENT_PATH_SIZE];
+int client_setup_folder(void **state); /* `*state` is the folder's path */
+int client_teardown_folder(void **state);
+#define CLIENT_FOLDER_TEST(test)                                                                   \
+    cmocka_unit_test_setup_teardown(test, client_setup_folder, client_teardown_folder)
 
 /* Options for organization "acme", project "plan". */
 kedge_options client_options(const char *path, const char *url);

@@ -197,26 +197,11 @@ static void test_closing_waits_for_a_callback_that_has_freed_its_watch(void **st
     }
 }
 
-static int make_folder(void **state)
-{
-    static char folder[CLIENT_PATH_SIZE];
-    client_make_folder(folder);
-    *state = folder;
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    client_remove_folder(*state);
-    return 0;
-}
-
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(test_what_changes_while_a_callback_runs_is_told_when_it_has_ended),
-        TEST(test_closing_waits_for_a_callback_that_has_freed_its_watch),
+        CLIENT_FOLDER_TEST(test_what_changes_while_a_callback_runs_is_told_when_it_has_ended),
+        CLIENT_FOLDER_TEST(test_closing_waits_for_a_callback_that_has_freed_its_watch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,22 +18,6 @@
 
 #define PROBLEM "Content-Type: application/problem+json\r\n"
 
-static char folder[CLIENT_PATH_SIZE];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    client_make_folder(folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    client_remove_folder(folder);
-    return 0;
-}
-
 static void close_quickly(kedge_db *db)
 {
     int64_t began = client_now_ms();
@@ -46,7 +30,7 @@ static void close_quickly(kedge_db *db)
 static void bear(scripted_handler handler, bool tells_error)
 {
     scripted_server *server = scripted_server_start(handler, NULL);
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     kedge_db *db = client_open(&options);
     client_put(db, "a", "1");
     client_put(db, "b", "2");
@@ -221,7 +205,7 @@ static void test_a_refused_token_is_asked_for_again_and_then_it_stops(void **sta
     kedge_error error = {0};
     (void)state;
     scripted_server *server = scripted_server_start(unauthorized, NULL);
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     options.token = give_token;
     atomic_store(&tokens_asked, 0);
     kedge_db *db = client_open(&options);
@@ -253,7 +237,7 @@ static void stays_offline_without(kedge_token_function function, const char *mes
 {
     kedge_error error = {0};
     scripted_server *server = scripted_server_start(unauthorized, NULL);
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     options.token = function;
     atomic_store(&tokens_asked, 0);
     kedge_db *db = client_open(&options);
@@ -323,7 +307,7 @@ static void test_a_project_that_appears_later_is_synced_without_a_call(void **st
     atomic_store(&project_there, false);
     mini_backend *backend = mini_backend_new();
     scripted_server *server = scripted_server_start(absent_at_first, backend);
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     kedge_db *db = client_open(&options);
     client_put(db, "a", "1");
     assert_int_equal(kedge_sync(db, 120000, &error), KEDGE_NOT_FOUND);
@@ -371,7 +355,7 @@ static void test_a_sync_outlasts_another_try_to_create_the_project(void **state)
     atomic_store(&sync_begins, false);
     mini_backend *backend = mini_backend_new();
     scripted_server *server = scripted_server_start(refuses_at_first, backend);
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     options.create_project = true;
     kedge_db *db = client_open(&options);
     client_put(db, "a", "1");
@@ -402,7 +386,7 @@ static void test_a_project_is_not_created_before_the_server_wants_to_be_asked(vo
 {
     (void)state;
     scripted_server *server = scripted_server_start(overloaded, NULL);
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     options.create_project = true;
     kedge_db *db = client_open(&options);
     assert_true(scripted_server_wait(server, 1));
@@ -441,7 +425,7 @@ static void test_without_another_token_a_project_waits_quietly_to_be_created(voi
 {
     (void)state;
     scripted_server *server = scripted_server_start(overloaded_then_unauthorized, NULL);
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     options.create_project = true;
     options.token = give_once;
     atomic_store(&tokens_asked, 0);
@@ -462,7 +446,7 @@ static void stops(scripted_handler handler, kedge_status expected, const char *c
 {
     kedge_error error = {0};
     scripted_server *server = scripted_server_start(handler, NULL);
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     kedge_db *db = client_open(&options);
     client_put(db, "a", "1");
     assert_true(client_wait_connection(db, KEDGE_STOPPED));
@@ -485,7 +469,7 @@ static void test_three_thousand_edits_wait_for_a_dead_server(void **state)
 {
     char id[16];
     (void)state;
-    kedge_options options = client_options(folder, scripted_dead_url());
+    kedge_options options = client_options(client_folder, scripted_dead_url());
     kedge_db *db = client_open(&options);
     for (int i = 0; i < 3000; i++) {
         snprintf(id, sizeof id, "%04d", i);
@@ -501,29 +485,27 @@ static void test_three_thousand_edits_wait_for_a_dead_server(void **state)
     close_quickly(db);
 }
 
-#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOLDER_TEST(test_html_is_no_answer),
-        FOLDER_TEST(test_garbage_is_no_answer),
-        FOLDER_TEST(test_an_empty_body_is_no_answer),
-        FOLDER_TEST(test_a_redirect_is_no_answer),
-        FOLDER_TEST(test_a_failing_server_is_borne),
-        FOLDER_TEST(test_a_server_that_closes_mid_body_is_borne),
-        FOLDER_TEST(test_a_server_that_closes_at_once_is_borne),
-        FOLDER_TEST(test_a_hung_server_is_borne_and_closing_does_not_wait_for_it),
-        FOLDER_TEST(test_a_dripping_server_is_borne_and_closing_does_not_wait_for_it),
-        FOLDER_TEST(test_a_refused_token_is_asked_for_again_and_then_it_stops),
-        FOLDER_TEST(test_without_a_token_nothing_is_sent),
-        FOLDER_TEST(test_what_cannot_be_a_token_is_not_sent),
-        FOLDER_TEST(test_a_project_that_appears_later_is_synced_without_a_call),
-        FOLDER_TEST(test_a_sync_outlasts_another_try_to_create_the_project),
-        FOLDER_TEST(test_a_project_is_not_created_before_the_server_wants_to_be_asked),
-        FOLDER_TEST(test_without_another_token_a_project_waits_quietly_to_be_created),
-        FOLDER_TEST(test_a_refusal_in_kedges_own_words_stops_the_sync),
-        FOLDER_TEST(test_three_thousand_edits_wait_for_a_dead_server),
+        CLIENT_FOLDER_TEST(test_html_is_no_answer),
+        CLIENT_FOLDER_TEST(test_garbage_is_no_answer),
+        CLIENT_FOLDER_TEST(test_an_empty_body_is_no_answer),
+        CLIENT_FOLDER_TEST(test_a_redirect_is_no_answer),
+        CLIENT_FOLDER_TEST(test_a_failing_server_is_borne),
+        CLIENT_FOLDER_TEST(test_a_server_that_closes_mid_body_is_borne),
+        CLIENT_FOLDER_TEST(test_a_server_that_closes_at_once_is_borne),
+        CLIENT_FOLDER_TEST(test_a_hung_server_is_borne_and_closing_does_not_wait_for_it),
+        CLIENT_FOLDER_TEST(test_a_dripping_server_is_borne_and_closing_does_not_wait_for_it),
+        CLIENT_FOLDER_TEST(test_a_refused_token_is_asked_for_again_and_then_it_stops),
+        CLIENT_FOLDER_TEST(test_without_a_token_nothing_is_sent),
+        CLIENT_FOLDER_TEST(test_what_cannot_be_a_token_is_not_sent),
+        CLIENT_FOLDER_TEST(test_a_project_that_appears_later_is_synced_without_a_call),
+        CLIENT_FOLDER_TEST(test_a_sync_outlasts_another_try_to_create_the_project),
+        CLIENT_FOLDER_TEST(test_a_project_is_not_created_before_the_server_wants_to_be_asked),
+        CLIENT_FOLDER_TEST(test_without_another_token_a_project_waits_quietly_to_be_created),
+        CLIENT_FOLDER_TEST(test_a_refusal_in_kedges_own_words_stops_the_sync),
+        CLIENT_FOLDER_TEST(test_three_thousand_edits_wait_for_a_dead_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

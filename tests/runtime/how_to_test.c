@@ -36,22 +36,6 @@ typedef struct sync_progress {
 
 void show_progress(void *userdata, const kedge_sync_status *status);
 
-static char folder[CLIENT_PATH_SIZE];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    client_make_folder(folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    client_remove_folder(folder);
-    return 0;
-}
-
 /* Both copies of `meta`: neither is sound any more. */
 static void damage(const char *path)
 {
@@ -70,8 +54,8 @@ static void test_the_example_saves_what_can_be_read_and_opens_that(void **state)
     char old[CLIENT_PATH_SIZE + 16], saved[CLIENT_PATH_SIZE + 16];
     kedge_error error = {0};
     kedge_db *db = NULL;
-    snprintf(old, sizeof old, "%s/old", folder);
-    snprintf(saved, sizeof saved, "%s/saved", folder);
+    snprintf(old, sizeof old, "%s/old", client_folder);
+    snprintf(saved, sizeof saved, "%s/saved", client_folder);
     kedge_options options = client_options(old, NULL);
     assert_int_equal(open_or_repair(&options, saved, &db, &error), KEDGE_OK);
     assert_string_equal(options.path, old);
@@ -91,8 +75,8 @@ static void test_the_example_repairs_nothing_when_another_thing_is_wrong(void **
     char old[CLIENT_PATH_SIZE + 16], saved[CLIENT_PATH_SIZE + 16];
     kedge_error error = {0};
     kedge_db *db = NULL;
-    snprintf(old, sizeof old, "%s/none/old", folder);
-    snprintf(saved, sizeof saved, "%s/saved", folder);
+    snprintf(old, sizeof old, "%s/none/old", client_folder);
+    snprintf(saved, sizeof saved, "%s/saved", client_folder);
     kedge_options options = client_options(old, NULL);
     assert_int_equal(open_or_repair(&options, saved, &db, &error), KEDGE_IO);
     assert_int_equal(access(saved, F_OK), -1);
@@ -115,7 +99,7 @@ static void test_the_example_syncs_after_each_login(void **state)
     kedge_db *db = NULL;
     mini_backend *backend = mini_backend_new();
     scripted_server *server = scripted_server_start(mini_backend_respond, backend);
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     mini_backend_want_token(backend, tokens[0]);
     assert_int_equal(open_logged_in(&options, &who, &db, &error), KEDGE_OK);
     for (int i = 0; i < 2; i++) {
@@ -159,12 +143,11 @@ static void test_the_example_never_goes_back_while_edits_are_made(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(test_the_example_saves_what_can_be_read_and_opens_that),
-        TEST(test_the_example_repairs_nothing_when_another_thing_is_wrong),
-        TEST(test_the_example_syncs_after_each_login),
-        TEST(test_the_example_never_goes_back_while_edits_are_made),
+        CLIENT_FOLDER_TEST(test_the_example_saves_what_can_be_read_and_opens_that),
+        CLIENT_FOLDER_TEST(test_the_example_repairs_nothing_when_another_thing_is_wrong),
+        CLIENT_FOLDER_TEST(test_the_example_syncs_after_each_login),
+        CLIENT_FOLDER_TEST(test_the_example_never_goes_back_while_edits_are_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

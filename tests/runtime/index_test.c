@@ -13,22 +13,6 @@ kedge_status declare_indexes(kedge_db *db, kedge_error *error);
 kedge_status show_due(kedge_db *db, const char *day, void (*show)(void *list, const char *id),
                       void *list, kedge_error *error);
 
-static char folder[CLIENT_PATH_SIZE];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    client_make_folder(folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    client_remove_folder(folder);
-    return 0;
-}
-
 static void put_todo(kedge_db *db, const char *id, const char *value)
 {
     char args[256];
@@ -64,7 +48,7 @@ static void test_the_example_finds_the_todos_by_its_index(void **state)
     char found[64] = "";
     kedge_error error = {0};
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = client_open(&options);
     assert_int_equal(declare_indexes(db, &error), KEDGE_OK);
     put_todo(db, "late", "{\"due\":\"2026-12-24\"}");
@@ -86,7 +70,7 @@ static void test_the_list_gives_the_indexes_in_the_order_of_declaration(void **s
     kedge_index_list *list = NULL;
     const char *name, *collection, *paths;
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = client_open(&options);
     assert_int_equal(declare_indexes(db, NULL), KEDGE_OK);
     assert_int_equal(kedge_index_list_open(db, &list, NULL), KEDGE_OK);
@@ -120,7 +104,7 @@ static void test_wrong_parameters_are_refused_with_what_is_allowed(void **state)
     kedge_error error = {0};
     kedge_index_list *list = NULL;
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = client_open(&options);
     expect_refused(kedge_index(NULL, "x", "todos", paths, 1, &error), KEDGE_INVALID_ARGUMENT,
                    &error, "db");
@@ -150,12 +134,9 @@ static void test_wrong_parameters_are_refused_with_what_is_allowed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_example_finds_the_todos_by_its_index, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(test_the_list_gives_the_indexes_in_the_order_of_declaration,
-                                        make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_wrong_parameters_are_refused_with_what_is_allowed,
-                                        make_folder, remove_folder),
+        CLIENT_FOLDER_TEST(test_the_example_finds_the_todos_by_its_index),
+        CLIENT_FOLDER_TEST(test_the_list_gives_the_indexes_in_the_order_of_declaration),
+        CLIENT_FOLDER_TEST(test_wrong_parameters_are_refused_with_what_is_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,8 +13,6 @@
 
 #include <cmocka.h>
 
-static char folder[CLIENT_PATH_SIZE];
-
 static int freed;
 
 static void count_freed(void *userdata)
@@ -40,31 +38,17 @@ static void refuses(kedge_options options, kedge_status status, const char *code
     assert_int_equal(freed, 0);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    client_make_folder(folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    client_remove_folder(folder);
-    return 0;
-}
-
 static void
 test_a_database_stays_the_one_that_was_opened_when_the_app_goes_to_another_folder(void **state)
 {
     (void)state;
     char above[4096], other[CLIENT_PATH_SIZE + 8];
     assert_non_null(getcwd(above, sizeof above));
-    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(chdir(client_folder), 0);
     kedge_options options = client_options("db", NULL);
     kedge_db *db = client_open(&options);
     client_put(db, "n", "1");
-    snprintf(other, sizeof other, "%s/other", folder);
+    snprintf(other, sizeof other, "%s/other", client_folder);
     assert_int_equal(mkdir(other, 0700), 0);
     assert_int_equal(chdir(other), 0);
     kedge_db *second = client_open(&options);
@@ -79,7 +63,7 @@ test_a_database_stays_the_one_that_was_opened_when_the_app_goes_to_another_folde
 static void test_options_of_another_version_are_refused(void **state)
 {
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     options.version = 0;
     refuses(options, KEDGE_INVALID_ARGUMENT, "struct-version", "KEDGE_OPTIONS_INIT");
     options.version = 2;
@@ -89,7 +73,7 @@ static void test_options_of_another_version_are_refused(void **state)
 static void test_a_log_level_that_is_none_is_refused(void **state)
 {
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     options.log_level = (kedge_log_level)4;
     refuses(options, KEDGE_INVALID_ARGUMENT, "log-level-invalid", "4");
 }
@@ -97,7 +81,7 @@ static void test_a_log_level_that_is_none_is_refused(void **state)
 static void test_a_server_wait_that_is_none_is_refused(void **state)
 {
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     options.server_wait_ms = -2;
     refuses(options, KEDGE_INVALID_ARGUMENT, "server-wait-invalid", "-2");
 }
@@ -105,7 +89,7 @@ static void test_a_server_wait_that_is_none_is_refused(void **state)
 static void test_a_certificate_file_that_cannot_be_read_is_refused(void **state)
 {
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     options.ca_file = "/nowhere/ca.pem";
     refuses(options, KEDGE_INVALID_ARGUMENT, "ca-file-unreadable", "/nowhere/ca.pem");
 }
@@ -115,13 +99,13 @@ static void test_a_missing_option_is_named(void **state)
     (void)state;
     refuses(client_options(NULL, NULL), KEDGE_INVALID_ARGUMENT, "option-missing", "path");
     refuses(client_options("", NULL), KEDGE_INVALID_ARGUMENT, "option-missing", "path");
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     options.organization = NULL;
     refuses(options, KEDGE_INVALID_ARGUMENT, "option-missing", "organization");
-    options = client_options(folder, NULL);
+    options = client_options(client_folder, NULL);
     options.project = NULL;
     refuses(options, KEDGE_INVALID_ARGUMENT, "option-missing", "project");
-    options = client_options(folder, NULL);
+    options = client_options(client_folder, NULL);
     options.mutator_count = 1;
     refuses(options, KEDGE_INVALID_ARGUMENT, "option-missing", "mutators");
 }
@@ -130,15 +114,15 @@ static void refuses_name(const char *name, kedge_status status)
 {
     kedge_db *db = NULL;
     kedge_error error = {0};
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     options.organization = name;
     assert_int_equal(kedge_open(&options, &db, &error), status);
     assert_non_null(strstr(error.message, "organization"));
-    options = client_options(folder, NULL);
+    options = client_options(client_folder, NULL);
     options.project = name;
     assert_int_equal(kedge_open(&options, &db, &error), status);
     assert_non_null(strstr(error.message, "project"));
-    options = client_options(folder, NULL);
+    options = client_options(client_folder, NULL);
     options.schema_version = name;
     assert_int_equal(kedge_open(&options, &db, &error), status);
     assert_non_null(strstr(error.message, "schema version"));
@@ -162,7 +146,7 @@ static void test_a_bad_url_is_refused_before_the_disk_is_touched(void **state)
 {
     char path[CLIENT_PATH_SIZE + 16];
     (void)state;
-    snprintf(path, sizeof path, "%s/new", folder);
+    snprintf(path, sizeof path, "%s/new", client_folder);
     refuses(client_options(path, "ftp://x"), KEDGE_INVALID_ARGUMENT, "url-invalid", "http");
     refuses(client_options(path, "http://a b"), KEDGE_INVALID_ARGUMENT, "url-invalid", "space");
     refuses(client_options(path, "http://me:pw@x"), KEDGE_INVALID_ARGUMENT, "url-invalid", "user");
@@ -177,7 +161,7 @@ static void test_a_bad_url_is_refused_before_the_disk_is_touched(void **state)
 static void test_bad_mutators_are_refused(void **state)
 {
     kedge_mutator mutator = {.name = "kedge.mine", .version = 1};
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = NULL;
     (void)state;
     options.mutators = &mutator;
@@ -192,7 +176,7 @@ static void test_a_path_that_is_no_folder_is_refused(void **state)
     kedge_db *db = NULL;
     kedge_error error = {0};
     (void)state;
-    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(path, sizeof path, "%s/file", client_folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fclose(file);
@@ -200,16 +184,16 @@ static void test_a_path_that_is_no_folder_is_refused(void **state)
     assert_int_not_equal(kedge_open(&options, &db, &error), KEDGE_OK);
     assert_null(db);
     assert_non_null(strstr(error.message, path));
-    snprintf(path, sizeof path, "%s/no/such", folder);
+    snprintf(path, sizeof path, "%s/no/such", client_folder);
     assert_int_not_equal(kedge_open(&options, &db, &error), KEDGE_OK);
     assert_null(db);
 }
 
-/* `folder`/a…/b… of so many bytes; made but for its last folder. */
+/* `client_folder`/a…/b… of so many bytes; made but for its last client_folder. */
 static void make_long_path(char *path, size_t bytes)
 {
     char part[256];
-    size_t size = (size_t)snprintf(path, bytes + 1, "%s", folder);
+    size_t size = (size_t)snprintf(path, bytes + 1, "%s", client_folder);
     while (size < bytes) {
         size_t left = bytes - size;
         size_t take = left <= 200 ? left : left < 202 ? 100 : 200; /* a slash and a name at least */
@@ -257,14 +241,14 @@ static void test_a_folder_that_is_no_database_is_refused_and_left_alone(void **s
     kedge_db *db = NULL;
     kedge_error error = {0};
     (void)state;
-    snprintf(path, sizeof path, "%s/outbox.db", folder);
+    snprintf(path, sizeof path, "%s/outbox.db", client_folder);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     for (int i = 0; i < 100; i++) {
         fputs(text, file);
     }
     fclose(file);
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_status status = kedge_open(&options, &db, &error);
     assert_true(status == KEDGE_NOT_A_DATABASE || status == KEDGE_CORRUPT);
     assert_null(db);
@@ -278,7 +262,7 @@ static void test_a_folder_that_is_no_database_is_refused_and_left_alone(void **s
 static void test_a_folder_keeps_to_its_project(void **state)
 {
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_close(client_open(&options));
     options.project = "other";
     kedge_db *db = NULL;
@@ -290,7 +274,7 @@ static void test_a_folder_keeps_to_its_project(void **state)
 static void test_closing_frees_the_userdata_once(void **state)
 {
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     options.userdata_free = count_freed;
     freed = 0;
     kedge_close(client_open(&options));
@@ -301,7 +285,7 @@ static void test_closing_frees_the_userdata_once(void **state)
 static void test_edits_are_read_back_by_another_open(void **state)
 {
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = client_open(&options);
     assert_int_equal(client_put(db, "a", "{\"text\":\"one\"}"), 1);
     assert_int_equal(client_put(db, "b", "2"), 2);
@@ -321,7 +305,7 @@ static void test_edits_are_read_back_by_another_open(void **state)
 static void test_a_null_parameter_is_an_error_and_no_crash(void **state)
 {
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = client_open(&options);
     kedge_document *document = NULL;
     kedge_scan *scan = NULL;
@@ -358,7 +342,7 @@ static void test_wrong_edits_are_clear_errors_and_keep_nothing(void **state)
 {
     kedge_error error = {0};
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = client_open(&options);
     assert_int_equal(kedge_mutate(db, "no.such", "{}", 2, NULL, &error), KEDGE_NOT_FOUND);
     assert_int_equal(kedge_mutate(db, "kedge.put", "{\"a\":", 5, NULL, &error), KEDGE_INVALID_JSON);
@@ -374,7 +358,7 @@ static void test_a_database_without_a_url_is_offline_for_good(void **state)
     kedge_document *versions = NULL;
     kedge_error error = {0};
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = client_open(&options);
     assert_int_equal(kedge_sync(db, -1, NULL), KEDGE_NETWORK);
     assert_int_equal(kedge_set_online(db, true, NULL), KEDGE_OK);
@@ -385,30 +369,29 @@ static void test_a_database_without_a_url_is_offline_for_good(void **state)
     kedge_close(db);
 }
 
-#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOLDER_TEST(
+        CLIENT_FOLDER_TEST(
             test_a_database_stays_the_one_that_was_opened_when_the_app_goes_to_another_folder),
-        FOLDER_TEST(test_options_of_another_version_are_refused),
-        FOLDER_TEST(test_a_log_level_that_is_none_is_refused),
-        FOLDER_TEST(test_a_server_wait_that_is_none_is_refused),
-        FOLDER_TEST(test_a_certificate_file_that_cannot_be_read_is_refused),
-        FOLDER_TEST(test_a_missing_option_is_named),
-        FOLDER_TEST(test_a_bad_name_is_refused),
-        FOLDER_TEST(test_a_bad_url_is_refused_before_the_disk_is_touched),
-        FOLDER_TEST(test_bad_mutators_are_refused),
-        FOLDER_TEST(test_a_path_that_is_no_folder_is_refused),
-        FOLDER_TEST(test_a_path_is_as_long_as_sqlite_allows_or_refused_before_the_disk_is_touched),
-        FOLDER_TEST(test_a_folder_that_is_no_database_is_refused_and_left_alone),
-        FOLDER_TEST(test_a_folder_keeps_to_its_project),
-        FOLDER_TEST(test_closing_frees_the_userdata_once),
-        FOLDER_TEST(test_edits_are_read_back_by_another_open),
-        FOLDER_TEST(test_a_null_parameter_is_an_error_and_no_crash),
-        FOLDER_TEST(test_wrong_edits_are_clear_errors_and_keep_nothing),
-        FOLDER_TEST(test_a_database_without_a_url_is_offline_for_good),
+        CLIENT_FOLDER_TEST(test_options_of_another_version_are_refused),
+        CLIENT_FOLDER_TEST(test_a_log_level_that_is_none_is_refused),
+        CLIENT_FOLDER_TEST(test_a_server_wait_that_is_none_is_refused),
+        CLIENT_FOLDER_TEST(test_a_certificate_file_that_cannot_be_read_is_refused),
+        CLIENT_FOLDER_TEST(test_a_missing_option_is_named),
+        CLIENT_FOLDER_TEST(test_a_bad_name_is_refused),
+        CLIENT_FOLDER_TEST(test_a_bad_url_is_refused_before_the_disk_is_touched),
+        CLIENT_FOLDER_TEST(test_bad_mutators_are_refused),
+        CLIENT_FOLDER_TEST(test_a_path_that_is_no_folder_is_refused),
+        CLIENT_FOLDER_TEST(
+            test_a_path_is_as_long_as_sqlite_allows_or_refused_before_the_disk_is_touched),
+        CLIENT_FOLDER_TEST(test_a_folder_that_is_no_database_is_refused_and_left_alone),
+        CLIENT_FOLDER_TEST(test_a_folder_keeps_to_its_project),
+        CLIENT_FOLDER_TEST(test_closing_frees_the_userdata_once),
+        CLIENT_FOLDER_TEST(test_edits_are_read_back_by_another_open),
+        CLIENT_FOLDER_TEST(test_a_null_parameter_is_an_error_and_no_crash),
+        CLIENT_FOLDER_TEST(test_wrong_edits_are_clear_errors_and_keep_nothing),
+        CLIENT_FOLDER_TEST(test_a_database_without_a_url_is_offline_for_good),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,22 +14,6 @@
 
 #include <cmocka.h>
 
-static char folder[CLIENT_PATH_SIZE];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    client_make_folder(folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    client_remove_folder(folder);
-    return 0;
-}
-
 static atomic_int tokens_asked;
 
 static kedge_status give_token(void *userdata, char *buffer, size_t buffer_size)
@@ -68,7 +52,7 @@ static void come_through_a_portal(int status, bool creates, kedge_token_function
     atomic_store(&portal_status, status);
     mini_backend *backend = mini_backend_new();
     scripted_server *server = scripted_server_start(is_behind_a_portal, backend);
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     options.create_project = creates;
     options.token = token;
     kedge_db *db = client_open(&options);
@@ -133,7 +117,7 @@ static void keep_the_token(bool creates, bool asks_history)
     mini_backend *backend = mini_backend_new();
     mini_backend_want_token(backend, "token-0");
     scripted_server *server = scripted_server_start(is_behind_a_portal, backend);
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     options.create_project = creates;
     options.token = give_through_the_portal;
     kedge_db *db = client_open(&options);
@@ -171,18 +155,17 @@ static void test_a_creation_behind_a_portal_costs_no_token(void **state)
     keep_the_token(true, false);
 }
 
-#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOLDER_TEST(test_a_captive_portal_has_not_created_the_project),
-        FOLDER_TEST(test_a_captive_portal_has_not_refused_to_create_the_project),
-        FOLDER_TEST(test_a_captive_portal_that_wants_a_login_is_waited_out),
-        FOLDER_TEST(test_a_captive_portal_that_wants_a_login_does_not_stop_an_app_without_tokens),
-        FOLDER_TEST(test_a_token_that_cannot_be_renewed_behind_a_portal_is_kept),
-        FOLDER_TEST(test_a_history_behind_a_portal_costs_no_token),
-        FOLDER_TEST(test_a_creation_behind_a_portal_costs_no_token),
+        CLIENT_FOLDER_TEST(test_a_captive_portal_has_not_created_the_project),
+        CLIENT_FOLDER_TEST(test_a_captive_portal_has_not_refused_to_create_the_project),
+        CLIENT_FOLDER_TEST(test_a_captive_portal_that_wants_a_login_is_waited_out),
+        CLIENT_FOLDER_TEST(
+            test_a_captive_portal_that_wants_a_login_does_not_stop_an_app_without_tokens),
+        CLIENT_FOLDER_TEST(test_a_token_that_cannot_be_renewed_behind_a_portal_is_kept),
+        CLIENT_FOLDER_TEST(test_a_history_behind_a_portal_costs_no_token),
+        CLIENT_FOLDER_TEST(test_a_creation_behind_a_portal_costs_no_token),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

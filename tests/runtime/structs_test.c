@@ -10,22 +10,6 @@
 
 #include <cmocka.h>
 
-static char folder[CLIENT_PATH_SIZE];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    client_make_folder(folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    client_remove_folder(folder);
-    return 0;
-}
-
 /* The struct as headers of another `size` have it; members that these do not know are `rest`. */
 static void *of_size(const void *known, size_t known_size, size_t size, int rest)
 {
@@ -38,7 +22,7 @@ static void *of_size(const void *known, size_t known_size, size_t size, int rest
 
 static kedge_options *options_of_size(size_t size, int rest)
 {
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     options.size = (uint32_t)size;
     return of_size(&options, sizeof options, size, rest);
 }
@@ -75,7 +59,7 @@ static void test_sizes_that_no_version_has_are_refused(void **state)
 {
     static const uint32_t wrong[] = {0, 4, 8, sizeof(kedge_options) - 1, 4104, UINT32_MAX};
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         kedge_db *db = NULL;
         kedge_error error = {0};
@@ -91,7 +75,7 @@ static void test_a_scan_takes_options_of_older_and_of_newer_headers(void **state
     static const size_t sizes[] = {offsetof(kedge_scan_options, prefix),
                                    sizeof(kedge_scan_options) + 16};
     (void)state;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = client_open(&options);
     client_put(db, "a", "1");
     client_put(db, "b", "2");
@@ -119,7 +103,7 @@ static void test_a_status_is_filled_as_far_as_the_app_knows_it(void **state)
     (void)state;
     size_t larger = sizeof(kedge_sync_status) + 32;
     kedge_sync_status known = KEDGE_SYNC_STATUS_INIT;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = client_open(&options);
     client_put(db, "a", "1");
 
@@ -152,7 +136,7 @@ static void test_a_mutation_is_filled_as_far_as_the_app_knows_it(void **state)
     (void)state;
     kedge_mutation_list *list = NULL;
     kedge_mutation known = KEDGE_MUTATION_INIT;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = client_open(&options);
     client_put(db, "a", "1");
     client_put(db, "b", "2");
@@ -184,7 +168,8 @@ static void test_a_report_of_a_wrong_size_is_refused_before_anything_is_saved(vo
     kedge_error error = {0};
     kedge_repair_report report = KEDGE_REPAIR_REPORT_INIT;
     report.size = 0;
-    assert_int_equal(kedge_repair(folder, "/nowhere", &report, &error), KEDGE_INVALID_ARGUMENT);
+    assert_int_equal(kedge_repair(client_folder, "/nowhere", &report, &error),
+                     KEDGE_INVALID_ARGUMENT);
     assert_string_equal(error.code, "struct-size");
 }
 
@@ -199,7 +184,7 @@ static void test_the_type_of_each_value_of_a_query_is_told(void **state)
                                               KEDGE_COLUMN_INTEGER, KEDGE_COLUMN_BLOB};
     (void)state;
     kedge_query *query = NULL;
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     kedge_db *db = client_open(&options);
     client_put(db, "a", "{\"n\":null,\"i\":7,\"r\":0.5,\"t\":\"x\",\"b\":true}");
     client_put(db, "b", "{\"i\":\"seven\"}");
@@ -219,20 +204,18 @@ static void test_the_type_of_each_value_of_a_query_is_told(void **state)
     kedge_close(db);
 }
 
-#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOLDER_TEST(test_options_of_older_headers_open_a_database),
-        FOLDER_TEST(
+        CLIENT_FOLDER_TEST(test_options_of_older_headers_open_a_database),
+        CLIENT_FOLDER_TEST(
             test_options_of_newer_headers_open_a_database_unless_they_set_what_is_not_known),
-        FOLDER_TEST(test_sizes_that_no_version_has_are_refused),
-        FOLDER_TEST(test_a_scan_takes_options_of_older_and_of_newer_headers),
-        FOLDER_TEST(test_a_status_is_filled_as_far_as_the_app_knows_it),
-        FOLDER_TEST(test_a_mutation_is_filled_as_far_as_the_app_knows_it),
-        FOLDER_TEST(test_a_report_of_a_wrong_size_is_refused_before_anything_is_saved),
-        FOLDER_TEST(test_the_type_of_each_value_of_a_query_is_told),
+        CLIENT_FOLDER_TEST(test_sizes_that_no_version_has_are_refused),
+        CLIENT_FOLDER_TEST(test_a_scan_takes_options_of_older_and_of_newer_headers),
+        CLIENT_FOLDER_TEST(test_a_status_is_filled_as_far_as_the_app_knows_it),
+        CLIENT_FOLDER_TEST(test_a_mutation_is_filled_as_far_as_the_app_knows_it),
+        CLIENT_FOLDER_TEST(test_a_report_of_a_wrong_size_is_refused_before_anything_is_saved),
+        CLIENT_FOLDER_TEST(test_the_type_of_each_value_of_a_query_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

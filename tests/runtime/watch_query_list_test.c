@@ -21,22 +21,6 @@
 #define ROW_SIZE 256
 #define SQL      "SELECT id, value FROM notes ORDER BY value, id"
 
-static char folder[CLIENT_PATH_SIZE];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    client_make_folder(folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    client_remove_folder(folder);
-    return 0;
-}
-
 typedef struct list {
     pthread_mutex_t lock;
     char rows[ROWS_MAX][ROW_SIZE];
@@ -114,7 +98,7 @@ static void test_a_list_follows_edits_and_pulls_on_a_worker_thread(void **state)
     scripted_server *server = scripted_server_start(mini_backend_respond, backend);
     pthread_t editor;
     kedge_query_watch *made = NULL;
-    kedge_options options = client_options(folder, scripted_server_url(server));
+    kedge_options options = client_options(client_folder, scripted_server_url(server));
     kedge_db *db = client_open(&options);
     memset(&shown, 0, sizeof shown);
     pthread_mutex_init(&shown.lock, NULL);
@@ -260,7 +244,7 @@ static void run_visitors(kedge_db *db)
 
 static void test_watches_come_and_go_on_several_threads_while_edits_are_made(void **state)
 {
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     (void)state;
     run_visitors(client_open(&options));
     callback_thread calls = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
@@ -295,7 +279,7 @@ static void put_todo(kedge_db *db, const char *id, const char *value)
 
 static void test_the_example_shows_the_open_todos(void **state)
 {
-    kedge_options options = client_options(folder, NULL);
+    kedge_options options = client_options(client_folder, NULL);
     (void)state;
     options.caller_driven = true;
     kedge_db *db = client_open(&options);
@@ -322,13 +306,9 @@ static void test_the_example_shows_the_open_todos(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_list_follows_edits_and_pulls_on_a_worker_thread,
-                                        make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(
-            test_watches_come_and_go_on_several_threads_while_edits_are_made, make_folder,
-            remove_folder),
-        cmocka_unit_test_setup_teardown(test_the_example_shows_the_open_todos, make_folder,
-                                        remove_folder),
+        CLIENT_FOLDER_TEST(test_a_list_follows_edits_and_pulls_on_a_worker_thread),
+        CLIENT_FOLDER_TEST(test_watches_come_and_go_on_several_threads_while_edits_are_made),
+        CLIENT_FOLDER_TEST(test_the_example_shows_the_open_todos),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
