@@ -54,7 +54,7 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
      * to be waited for. */
     bool uncovered = core->position.lowest_pending_id <= event->push_ended.last_id;
     grow(core);
-    if (event->push_ended.queued && uncovered) {
+    if (event->push_ended.queued) {
         queued(core);
     } else {
         decided(core, event, uncovered);

@@ -19,7 +19,8 @@ bool kedge_core_is_pending(const kedge_core *core)
 
 bool kedge_core_is_uncovered(const kedge_core *core)
 {
-    return core->position.lowest_pending_id <= core->acknowledged_id && kedge_core_is_pending(core);
+    KEDGE_ASSERT(core->acknowledged_id <= core->position.highest_id);
+    return core->position.lowest_pending_id <= core->acknowledged_id;
 }
 
 bool kedge_core_is_queued(const kedge_core *core)

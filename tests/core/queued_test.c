@@ -76,6 +76,33 @@ static void test_a_backlog_is_queued_batch_by_batch_at_once(void **state)
                     "[    0] queued through 2500\n");
 }
 
+/* A pull was faster than the response: there is nothing to look for. */
+static void test_a_queued_push_that_a_pull_has_covered_is_not_looked_for(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_poke(t, 4);
+    trace_ok(t, KEDGE_REQUEST_PULL);
+    trace_applied(t, 4, 1);
+    trace_queued(t, 1);
+    trace_pass(t, KEDGE_CORE_PULL_INTERVAL_MS / 2);
+    trace_poke(t, 4);
+    trace_pass(t, KEDGE_CORE_PULL_INTERVAL_MS / 2);
+    trace_mutation(t);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] poke of version 4\n"
+                    "          send pull\n"
+                    "[    0] pull ok\n"
+                    "          apply pull\n"
+                    "[    0] applied version 4, covers 1\n"
+                    "[    0] queued through 1\n"
+                    "[30000] poke of version 4\n"
+                    "[60000] mutation 2\n"
+                    "          send push\n");
+}
+
 /* Nobody pokes: it looks by itself. */
 static void test_without_a_poke_it_looks_after_a_second_and_then_ever_later(void **state)
 {
@@ -246,6 +273,7 @@ int main(void)
         TRACE(test_a_queued_push_waits_for_the_poke_of_its_version),
         TRACE(test_edits_are_pushed_after_those_that_are_queued),
         TRACE(test_a_backlog_is_queued_batch_by_batch_at_once),
+        TRACE(test_a_queued_push_that_a_pull_has_covered_is_not_looked_for),
         TRACE(test_without_a_poke_it_looks_after_a_second_and_then_ever_later),
         TRACE(test_a_queue_that_stands_still_is_not_hammered),
         TRACE(test_what_stalls_is_pushed_again_from_the_lowest_uncovered_id),
