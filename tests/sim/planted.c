@@ -37,9 +37,9 @@ static const planted_bug bugs[] = {
      SIM_FAULT_BIT(SIM_CLIENT_POWER_CUT), false, 0},
     {"range-unrecorded", BIT(SIM_I7), SIM_MODE_DIRECT, 0, false, 0},
     {"row-not-checked", BIT(SIM_I22) | BIT(SIM_I18) | BIT(SIM_I7) | BIT(SIM_I6), SIM_MODE_DIRECT, 0,
-     false, 23},
+     false, 91},
     {"cache-not-checked", BIT(SIM_I7), SIM_MODE_DIRECT,
-     SIM_FAULT_BIT(SIM_ROW_FLIPPED_CACHE) | SIM_FAULT_BIT(SIM_APP_OFFLINE), false, 20},
+     SIM_FAULT_BIT(SIM_ROW_FLIPPED_CACHE) | SIM_FAULT_BIT(SIM_APP_OFFLINE), false, 41},
     {"withheld-predicted", BIT(SIM_I7) | BIT(SIM_I21), SIM_MODE_DIRECT, 0, false, 0},
     /* server */
     {"dedup-before-head", BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I13), SIM_MODE_DIRECT, 0, false, 0},
@@ -54,7 +54,7 @@ static const planted_bug bugs[] = {
      SIM_FAULT_BIT(SIM_SERVER_CRASH_BEFORE) | SIM_FAULT_BIT(SIM_SERVER_CRASH_AFTER), false, 9},
     {"origin-not-checked", BIT(SIM_I11) | BIT(SIM_I12), SIM_MODE_DIRECT, 0, false, 0},
     {"stale-lineage-rows", BIT(SIM_I1) | BIT(SIM_I2) | BIT(SIM_I5) | BIT(SIM_I12) | BIT(SIM_I13),
-     SIM_MODE_DIRECT, 0, false, 18},
+     SIM_MODE_DIRECT, 0, false, 29},
     {"rejection-untold", BIT(SIM_I6) | BIT(SIM_I13), SIM_MODE_DIRECT, 0, false, 5},
     /* consumer */
     {"done-before-commit", BIT(SIM_I2), SIM_MODE_QUEUED, 0, false, 0},
