@@ -5,6 +5,7 @@ Usage: stack_test.py ROOT. Skipped (77) unless KEDGE_ENGINES=required, which scr
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -120,12 +121,24 @@ def push(project, client, mutation_id):
     assert answer == {}, answer
 
 
+MADE = []
+
+
 def fresh_stack(cleanup, *options):
     folder = tempfile.TemporaryDirectory(prefix="kedge-stack-")
     cleanup(folder.cleanup)
     stack = Stack(folder.name, *options)
+    MADE.append(stack)
     cleanup(stack.run, "down")
     return stack
+
+
+def end_by_signal(number, _):
+    """The engines are in sessions of their own, so a signal to these tests does not end them."""
+    for stack in MADE:
+        stack.run("down")
+        shutil.rmtree(stack.folder, ignore_errors=True)
+    os._exit(128 + number)
 
 
 class TwoStacksInMemory(unittest.TestCase):
@@ -212,4 +225,6 @@ if __name__ == "__main__":
         python = os.environ["KEDGE_PYTHON_TOOLS"] + "/python"
         os.execv(python, [python, "-B", *sys.argv])
     ROOT = sys.argv.pop(1)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end_by_signal)
     unittest.main(verbosity=2)
