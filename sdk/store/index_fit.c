@@ -206,6 +206,7 @@ kedge_status kedge_index_fit(kedge_store *store, kedge_error *error)
     if (status == KEDGE_OK) status = fit_to(store, declared, error);
     if (status == KEDGE_OK && own) status = kedge_wal_commit(&store->cache, error);
     if (status != KEDGE_OK && own) kedge_store_db_rollback(&store->cache);
+    if (status == KEDGE_DISK_FULL && own) kedge_wal_cut(&store->cache);
     kedge_release(store->allocator, declared);
     return status;
 }

@@ -59,15 +59,17 @@ static kedge_status open_unwritable(kedge_inspect *inspect, kedge_store_db *db, 
     return status;
 }
 
-/* `*empty`: its creation was cut off, or is under way. */
+/* `*empty`: its creation was cut off, or is under way. An app whose disk has no room for a newer
+ * layout of the cache uses an older one as it is (open_cache.c). */
 static kedge_status check_kind(kedge_store_db *db, const kedge_schema *schema, bool *empty,
                                kedge_error *error)
 {
     int64_t layout = 0;
     int present = kedge_schema_newest(schema);
+    int least = schema == &kedge_cache_schema ? schema->layouts[0].number : present;
     kedge_status status = kedge_schema_identify(db, db->name, schema, empty, error);
     if (status == KEDGE_OK && !*empty) status = kedge_schema_read_layout(db, &layout, error);
-    if (status == KEDGE_OK && !*empty && layout < present)
+    if (status == KEDGE_OK && !*empty && layout < least)
         return kedge_fail(error, KEDGE_UNSUPPORTED, "layout-older",
                           "%s has layout %" PRId64 " and not %d: open the folder once with its app",
                           db->name, layout, present);

@@ -97,5 +97,6 @@ kedge_status kedge_schema_bring_up(kedge_store_db *db, const kedge_schema *schem
     if (status == KEDGE_OK) status = kedge_schema_make_identity(db, schema, error);
     if (status == KEDGE_OK) status = kedge_wal_commit(db, error);
     if (status != KEDGE_OK) kedge_store_db_rollback(db);
+    if (status == KEDGE_DISK_FULL) kedge_wal_cut(db);
     return status;
 }

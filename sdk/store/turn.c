@@ -260,6 +260,10 @@ static kedge_status heal(kedge_store *store, kedge_status status, bool *again, k
         /* When the cache cannot be set aside, the error says why, for example a full disk. */
         return status == KEDGE_CORRUPT && aside != KEDGE_OK ? aside : status;
     }
+    if (status == KEDGE_DISK_FULL) {
+        kedge_wal_cut(&store->cache);
+        kedge_wal_cut(&store->outbox);
+    }
     checkpoint_large(&store->cache);
     checkpoint_large(&store->outbox);
     return status;

@@ -197,6 +197,13 @@ static void give_back(kedge_store_db *db)
     kedge_store_db_rollback(db);
 }
 
+void kedge_wal_cut(kedge_store_db *db)
+{
+    if (!db->handle) return;
+    give_back(db);
+    (void)move(db, true, 0);
+}
+
 void kedge_wal_make_room(kedge_store *store)
 {
     kedge_store_db *const both[] = {&store->outbox, &store->cache};

@@ -55,6 +55,18 @@ sqlite3 *scenario_open_cache(const fixture *f)
     return db;
 }
 
+/* A table as layout 4 had it, with the rows of today's. */
+#define AS_LAYOUT_4(table)                                                                         \
+    "ALTER TABLE " table " RENAME TO newer; CREATE TABLE " table "("                               \
+    "collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"  \
+    " own_collection TEXT AS (collection), own_id TEXT AS (id), own_value TEXT AS (value),"        \
+    " PRIMARY KEY(collection, id)) WITHOUT ROWID;"                                                 \
+    "INSERT INTO " table "(collection, id, value, checksum)"                                       \
+    " SELECT collection, id, value, checksum FROM newer; DROP TABLE newer;"
+
+const char scenario_layout_4[] =
+    AS_LAYOUT_4("item") AS_LAYOUT_4("staged_item") "PRAGMA user_version=4";
+
 /* How many rows it changed. */
 int scenario_run_sql(const fixture *f, const char *sql)
 {

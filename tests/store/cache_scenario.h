@@ -25,6 +25,7 @@ int scenario_teardown(void **state);
 /* cache.db, as anybody may open it. */
 sqlite3 *scenario_open_cache(const fixture *f);
 int scenario_run_sql(const fixture *f, const char *sql); /* how many rows it changed */
+extern const char scenario_layout_4[];                   /* SQL that leads back to it */
 
 /* Edits of somebody else: items item000, item001, … of `notes`. */
 void scenario_fill_server(fixture *f);

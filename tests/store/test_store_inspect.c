@@ -2,7 +2,7 @@
 #include "sdk/store/inspect.h"
 #include "sdk/store/outbox_rows.h"
 #include "sdk/store/store_internal.h"
-#include "tests/store/fixture.h"
+#include "tests/store/cache_scenario.h"
 #include "tests/support/failing_allocator.h"
 
 #include <setjmp.h>
@@ -89,6 +89,19 @@ static void test_a_folder_with_an_index_is_sound_and_its_items_are_exported(void
     assert_string_equal(told(at, kedge_inspect_export),
                         "{\"collection\":\"notes\",\"id\":\"a\",\"value\":{\"rank\":1}}\n"
                         "{\"collection\":\"notes\",\"id\":\"b\",\"value\":{\"rank\":2}}\n");
+}
+
+/* As an app uses it whose disk has no room for the newest layout. */
+static void test_a_cache_of_the_older_layout_is_looked_into(void **state)
+{
+    look *at = *state;
+    fixture_mutate(&at->f, "set", "{\"id\":\"a\",\"value\":1}");
+    fixture_close_flat(&at->f);
+    scenario_run_sql(&at->f, scenario_layout_4);
+    open_look(at);
+    expect_sound(at);
+    assert_string_equal(told(at, kedge_inspect_export),
+                        "{\"collection\":\"notes\",\"id\":\"a\",\"value\":1}\n");
 }
 
 /* As a full disk leaves it. */
@@ -325,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_folder_with_an_index_is_sound_and_its_items_are_exported),
+        TEST(test_a_cache_of_the_older_layout_is_looked_into),
         TEST(test_a_trace_goes_on_with_the_newest_attempt),
         TEST(test_an_edit_that_is_about_to_be_made_again_is_pending),
         TEST(test_args_that_are_listed_without_memory_are_no_text),

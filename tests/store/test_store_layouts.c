@@ -15,25 +15,13 @@
 /* How many calls of an opening fail, each in a run of its own. */
 #define POINTS 60
 
-/* A table as layout 4 had it, with the rows of today's. */
-#define AS_LAYOUT_4(table)                                                                         \
-    "ALTER TABLE " table " RENAME TO newer; CREATE TABLE " table "("                               \
-    "collection TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, checksum INTEGER NOT NULL,"  \
-    " own_collection TEXT AS (collection), own_id TEXT AS (id), own_value TEXT AS (value),"        \
-    " PRIMARY KEY(collection, id)) WITHOUT ROWID;"                                                 \
-    "INSERT INTO " table "(collection, id, value, checksum)"                                       \
-    " SELECT collection, id, value, checksum FROM newer; DROP TABLE newer;"
-
-static const char TO_LAYOUT_4[] =
-    AS_LAYOUT_4("item") AS_LAYOUT_4("staged_item") "PRAGMA user_version=4";
-
 static void test_a_cache_of_the_older_layout_is_brought_up_to_date(void **state)
 {
     scenario *s = *state;
     fixture *f = &s->f;
     scenario_make_pulled(s);
     scenario_put_back(s);
-    scenario_run_sql(f, TO_LAYOUT_4);
+    scenario_run_sql(f, scenario_layout_4);
     fixture_open(f);
     assert_false(fixture_position(f).resyncing);
     fixture_expect(f, "item007", "\"changed\"");
@@ -68,7 +56,7 @@ static void test_the_pages_of_a_snapshot_come_along_from_the_older_layout(void *
     scenario_put_back(s);
     int rows = ask_cache(f, staged);
     assert_true(rows > 0);
-    scenario_run_sql(f, TO_LAYOUT_4);
+    scenario_run_sql(f, scenario_layout_4);
     fixture_open(f);
     assert_true(fixture_position(f).staged_version > 0);
     assert_int_equal(ask_cache(f, staged), rows);
@@ -90,7 +78,7 @@ static void test_a_declared_index_is_made_again_from_the_older_layout(void **sta
                                        &path, 1, &f->error),
                      KEDGE_OK);
     fixture_close_flat(f);
-    scenario_run_sql(f, TO_LAYOUT_4);
+    scenario_run_sql(f, scenario_layout_4);
     fixture_open(f);
     assert_int_equal(ask_cache(f, sql), 1);
     scenario_check(s);
@@ -157,7 +145,7 @@ static void test_the_way_from_the_older_layout_leads_to_the_tables_of_a_new_file
     scenario_make_pulled(s);
     scenario_put_back(s);
     char *made = columns_of(&s->f);
-    scenario_run_sql(&s->f, TO_LAYOUT_4);
+    scenario_run_sql(&s->f, scenario_layout_4);
     char *older = columns_of(&s->f);
     assert_string_not_equal(older, made);
     fixture_open(&s->f);
@@ -201,7 +189,7 @@ static void test_a_layout_change_without_room_is_made_by_the_next_opening(void *
     f->options.vfs = "kedge-layouts";
     for (uint64_t nth = 1; nth <= POINTS; nth++) {
         scenario_put_back(s);
-        scenario_run_sql(f, TO_LAYOUT_4);
+        scenario_run_sql(f, scenario_layout_4);
         fault_vfs_arm(vfs, FAULT_FULL, nth, true);
         if (fixture_try_open(f, f->path, &f->store) != KEDGE_OK) {
             f->store = NULL;
