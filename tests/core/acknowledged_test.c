@@ -396,6 +396,25 @@ static void test_a_push_that_is_too_large_is_made_shorter_at_its_end(void **stat
                     "          send push after 3\n");
 }
 
+/* A push has what the store has when it is made: also an edit of another process that has not told
+ * of it yet. */
+static void test_an_edit_that_was_not_told_is_not_sent_again_when_it_is(void **state)
+{
+    trace *t = *state;
+    trace_settle(t, 3);
+    trace_mutation(t);
+    trace_pushed(t, 2, 4);
+    trace_mutation(t);
+    trace_mutation(t);
+    trace_expect(t, "[    0] mutation 1\n"
+                    "          send push\n"
+                    "[    0] pushed through 2, in version 4\n"
+                    "          send pull\n"
+                    "[    0] mutation 2\n"
+                    "[    0] mutation 3\n"
+                    "          send push after 2\n");
+}
+
 int main(void)
 {
 #define TRACE(test) cmocka_unit_test_setup_teardown(test, trace_setup, trace_teardown)
@@ -416,6 +435,7 @@ int main(void)
         TRACE(test_an_older_outbox_has_all_sent_again_whatever_a_running_push_held),
         TRACE(test_when_all_is_sent_again_a_backlog_does_not_wait),
         TRACE(test_a_push_that_is_too_large_is_made_shorter_at_its_end),
+        TRACE(test_an_edit_that_was_not_told_is_not_sent_again_when_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
