@@ -269,7 +269,7 @@ sqlite3_file *kedge_wal_rest(const kedge_store_db *db, int64_t *frames);
 /* Moves the WAL into the file as far as readers let it, without waiting for them; `cut`: and
  * empties it. Returns SQLite's code. */
 int kedge_wal_move(kedge_store_db *db, bool cut);
-/* Call in a write turn, behind a transaction that has filled the disk and was rolled back: what it
+/* Call in a write turn, after a transaction that has filled the disk and was rolled back: what it
  * has written stays in the WAL, which is as large as the free space was. Frees it at once. */
 void kedge_wal_cut(kedge_store_db *db);
 /* Call in a write turn with no transaction open. Frees the space of the WALs that no reader needs,

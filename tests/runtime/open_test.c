@@ -189,7 +189,7 @@ static void test_a_path_that_is_no_folder_is_refused(void **state)
     assert_null(db);
 }
 
-/* `client_folder`/a…/b… of so many bytes; made but for its last client_folder. */
+/* `client_folder`/a…/b… of so many bytes; made but for its last folder. */
 static void make_long_path(char *path, size_t bytes)
 {
     char part[256];

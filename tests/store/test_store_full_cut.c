@@ -1,10 +1,9 @@
 /* A transaction that finds no room on the disk: what it has written stays in the WAL, and must not
  * keep the space from others. */
-#include "tests/store/fixture.h"
+#include "tests/store/cache_scenario.h"
 #include "tests/support/fault_vfs.h"
 
 #include <setjmp.h>
-#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,17 +97,6 @@ static kedge_status declare(fixture *f)
                              &f->error);
 }
 
-/* While the store is closed. */
-static void run_sql(const fixture *f, const char *sql)
-{
-    char path[200];
-    sqlite3 *db;
-    snprintf(path, sizeof path, "%s/cache.db", f->path);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
 static void test_an_edit_that_is_refused_gives_the_disk_back(void **state)
 {
     small_volume v = {0};
@@ -141,7 +129,7 @@ static void test_an_opening_without_room_for_an_index_gives_the_disk_back(void *
     fixture_open(&v.f);
     assert_int_equal(declare(&v.f), KEDGE_OK);
     fixture_close_flat(&v.f);
-    run_sql(&v.f, "DROP INDEX \"kedge index by_text\"; VACUUM");
+    (void)scenario_run_sql(&v.f, "DROP INDEX \"kedge index by_text\"; VACUUM");
     fill_disk(&v);
     fixture_open(&v.f);
     expect_room(&v);
@@ -153,7 +141,8 @@ static void test_an_opening_without_room_for_the_newest_layout_gives_the_disk_ba
     small_volume v = {0};
     (void)state;
     begin(&v);
-    run_sql(&v.f, "PRAGMA user_version=4; VACUUM");
+    (void)scenario_run_sql(&v.f, scenario_layout_4);
+    (void)scenario_run_sql(&v.f, "VACUUM");
     fill_disk(&v);
     fixture_open(&v.f);
     expect_room(&v);
