@@ -27,9 +27,11 @@ static void queued(kedge_core *core)
     if (next < core->next_pull_ms) core->next_pull_ms = next;
 }
 
-/* Decided, in a version that a pull has to bring. */
-static void decided(kedge_core *core, const kedge_core_event *event, bool uncovered)
+/* Decided, in a version that a pull has to bring. A pull may have covered all of the push before
+ * this response came: then there is nothing to wait for. */
+static void decided(kedge_core *core, const kedge_core_event *event)
 {
+    bool uncovered = core->position.lowest_pending_id <= event->push_ended.last_id;
     core->queued = false;
     core->push_cut = uncovered && event->push_ended.last_id < core->push_highest_id;
     core->push_cut_at_id = core->position.lowest_pending_id;
@@ -50,14 +52,11 @@ static void pushed(kedge_core *core, const kedge_core_event *event)
     if (core->push_after_id <= core->acknowledged_id ||
         core->push_after_id < core->position.lowest_pending_id) /* nothing is in doubt below it */
         core->acknowledged_id = event->push_ended.last_id;
-    /* A pull may have covered all of it before this response came: then nothing is
-     * to be waited for. */
-    bool uncovered = core->position.lowest_pending_id <= event->push_ended.last_id;
     grow(core);
     if (event->push_ended.queued) {
         queued(core);
     } else {
-        decided(core, event, uncovered);
+        decided(core, event);
     }
     kedge_channel_wake(core, &core->pull);
     /* While the app waits, the pull does not sit out a backoff. */
