@@ -129,6 +129,8 @@ static kedge_status scan(appending *work, const kedge_log_segment *newest, int64
             if (!looks) break;
             if (memcmp(entry->id, work->entry.id, sizeof entry->id) == 0) {
                 finish(work, &entry->at, true);
+                /* Who put it may have ended before it removed the tag of the body. */
+                if (entry->external.size > 0) kedge_log_body_keep(work->log, entry->external);
                 looks = false;
             } else if (!kedge_log_entry_is_system(entry)) {
                 *event = true;

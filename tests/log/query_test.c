@@ -378,6 +378,31 @@ static void test_a_reader_removes_the_tag_of_a_committed_body(void **state)
     assert_body_is(world, log, 1, large_body());
 }
 
+/* The first one ended before it removed the tag. Whoever repeats the append is told that the entry
+ * is there, and nobody else may ever look at it. */
+static void test_a_repeated_append_removes_the_tag_of_its_body(void **state)
+{
+    test_world *world = *state;
+    const kedge_log *log = journal_new(world);
+    kedge_log_append_result result;
+    const kedge_log_append_request request = {.type = KEDGE_BYTES("set"),
+                                              .version = 1,
+                                              .body = kedge_bytes_of(large_body()),
+                                              .expected = 1,
+                                              .id = {7},
+                                              .since = -1};
+    world_arm(world, WORLD_FAULT_BEFORE, 5, true, false); /* from the removal of the tag on */
+    (void)kedge_log_append(log, &request, &result, NULL);
+    world_disarm(world);
+    assert_int_equal(count_blobs(world, true), 1);
+    world_restart(world);
+    log = journal(world);
+    assert_int_equal(kedge_log_append(log, &request, &result, NULL), KEDGE_OK);
+    assert_true(result.before);
+    assert_int_equal(count_blobs(world, false), 1);
+    assert_int_equal(count_blobs(world, true), 0);
+}
+
 #ifdef KEDGE_TEST_S3
 #define LIFECYCLE_POLLS 2400 /* of 250 ms; a day of the engine's lifecycle lasts five seconds */
 
@@ -419,6 +444,7 @@ int main(void)
         OVER_BOTH(test_a_conflict_leaves_no_blob),
         OVER_BOTH(test_a_crash_leaves_a_body_that_is_read_or_discarded),
         OVER_BOTH(test_a_reader_removes_the_tag_of_a_committed_body),
+        OVER_BOTH(test_a_repeated_append_removes_the_tag_of_its_body),
 #ifdef KEDGE_TEST_S3
         OVER_BOTH(test_the_lifecycle_deletes_an_abandoned_body_and_no_other),
 #endif
