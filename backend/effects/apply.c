@@ -86,6 +86,7 @@ static bool read_change(const kedge_record *record, changed_entry *changed)
     return read_text(record, KEDGE_LOG_ATTRIBUTE_NAME, &names) && read_names(names, changed) &&
            read_text(record, KEDGE_LOG_ATTRIBUTE_TYPE, &changed->entry.type) &&
            read_text(record, KEDGE_LOG_ATTRIBUTE_EXTERNAL, &changed->entry.external) &&
+           (changed->entry.external.size == 0 || kedge_log_is_body_name(changed->entry.external)) &&
            read_text(record, KEDGE_LOG_ATTRIBUTE_SNAPSHOT, &changed->entry.snapshot);
 }
 
@@ -135,7 +136,7 @@ static kedge_status apply(const kedge_effects *effects, const kedge_stream_chang
     if (change->kind == KEDGE_STREAM_FOREIGN)
         return pass_foreign(effects, &record->key, "has attributes that Kedge does not write");
     if (kedge_record_attribute(record, KEDGE_LOG_ATTRIBUTE_NAME) == NULL) return KEDGE_OK;
-    static const char other[] = "names another log than its key, or none";
+    static const char other[] = "names another log than its key, or none, or an impossible body";
     if (!read_change(record, &changed)) return pass_foreign(effects, &record->key, other);
     kedge_project project = kedge_project_of(effects->backend, &changed.ref);
     kedge_log log = kedge_log_of(&project, changed.log);

@@ -159,6 +159,17 @@ static bool read_text(const kedge_record *record, const char *name, kedge_bytes 
     return found->type == KEDGE_ATTRIBUTE_TEXT;
 }
 
+bool kedge_log_is_body_name(kedge_bytes name)
+{
+    uint8_t bytes[KEDGE_LOG_ID_SIZE];
+    return kedge_hex_decode(name, bytes, sizeof bytes);
+}
+
+static bool read_external(const kedge_record *record, kedge_bytes *out)
+{
+    return read_text(record, EXTERNAL, out) && (out->size == 0 || kedge_log_is_body_name(*out));
+}
+
 static bool read_id(const kedge_record *record, uint8_t id[KEDGE_LOG_ID_SIZE])
 {
     const kedge_attribute *found = kedge_record_attribute(record, ID);
@@ -235,8 +246,7 @@ kedge_status kedge_log_entry_decode(const kedge_log *log, int64_t segment, int64
                 read_number(record, VERSION, true, &entry->version) &&
                 read_number(record, REVISION, true, &entry->revision) &&
                 read_number(record, EXPIRES, false, &entry->expires_s) &&
-                read_text(record, TYPE, &entry->type) &&
-                read_text(record, EXTERNAL, &entry->external) &&
+                read_text(record, TYPE, &entry->type) && read_external(record, &entry->external) &&
                 read_text(record, SNAPSHOT, &entry->snapshot) &&
                 read_text(record, HISTORY, &entry->history) &&
                 read_text(record, PENDING, &entry->pending) && read_id(record, entry->id);

@@ -14,6 +14,9 @@
 #define KEDGE_LOG_ATTRIBUTE_EXTERNAL "E"
 #define KEDGE_LOG_ATTRIBUTE_SNAPSHOT "S"
 
+/* Whether a blob of a body can have the name: only then it fits a key. */
+bool kedge_log_is_body_name(kedge_bytes name);
+
 /* A record that is to be put, with its keys and attributes; the latter borrow their bytes. */
 typedef struct kedge_log_record {
     kedge_log_key partition;

@@ -25,7 +25,7 @@ static kedge_status remove_body(const kedge_log *log, const kedge_record *record
 {
     const kedge_blobs *blobs = log->project->blobs;
     const kedge_attribute *external = kedge_record_attribute(record, "E");
-    if (external == NULL) return KEDGE_OK;
+    if (external == NULL || !kedge_log_is_body_name(external->bytes)) return KEDGE_OK;
     kedge_log_key key = kedge_log_key_body(log, external->bytes);
     return blobs->vtable->remove(blobs->self, kedge_log_key_bytes(&key), error);
 }

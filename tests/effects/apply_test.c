@@ -172,6 +172,32 @@ static void test_a_record_that_names_another_log_is_passed_over(void **state)
     effects_end(&here);
 }
 
+/* Nor is one whose body has a name that no blob of a log can have. */
+static void test_an_entry_with_an_impossible_body_is_passed_over(void **state)
+{
+    effects_world here;
+    char longest[600];
+    effects_begin(&here, *state);
+    const kedge_log *log = journal_new(here.world);
+    int64_t number = log_add(log, "1");
+    kedge_log_entry entry = {.at = {.segment = 0, .num = number + 1},
+                             .created_s = 1,
+                             .type = KEDGE_BYTES("set"),
+                             .version = 1,
+                             .id = {1}};
+    memset(longest, 'a', sizeof longest);
+    entry.external = (kedge_bytes){longest, sizeof longest};
+    log_put_entry(here.world, log, &entry);
+    entry.external = KEDGE_BYTES("../../other/bodies/x");
+    log_put_entry(here.world, log, &entry);
+    effects_read(&here);
+    assert_int_equal(here.passed, 2);
+    log_remove_entry(here.world, log, 0, entry.at.num);
+    effects_work(&here);
+    assert_string_equal(effects_text(log), "0 Snapshot*|1 set");
+    effects_end(&here);
+}
+
 static void test_an_item_that_kedge_has_not_written_is_passed_over(void **state)
 {
     effects_world here;
@@ -252,6 +278,7 @@ int main(void)
         OVER_BOTH(test_a_body_that_is_gone_is_nothing_to_do),
         OVER_BOTH(test_a_failure_ends_the_batch_at_its_change),
         OVER_BOTH(test_a_record_that_names_another_log_is_passed_over),
+        OVER_BOTH(test_an_entry_with_an_impossible_body_is_passed_over),
         OVER_BOTH(test_an_item_that_kedge_has_not_written_is_passed_over),
         OVER_BOTH(test_a_log_that_is_damaged_holds_up_no_other),
         OVER_BOTH(test_a_log_whose_record_no_store_can_read_holds_up_no_other),

@@ -194,6 +194,26 @@ static void test_records_that_nobody_of_ours_wrote_are_told(void **state)
     assert_non_null(strstr(log_error_message(), "an attribute of the segment is missing"));
 }
 
+/* The name would not fit a key, so neither a reader nor a truncation asks for the blob. */
+static void test_a_body_with_an_impossible_name_is_told(void **state)
+{
+    test_world *world = *state;
+    const kedge_log *log = five_entries(world);
+    char name[600];
+    kedge_log_page page;
+    kedge_log_entry entry = read_one(world, log, 2, &page);
+    memset(name, 'a', sizeof name);
+    entry.external = (kedge_bytes){name, sizeof name};
+    entry.body = (kedge_bytes){NULL, 0};
+    log_put_entry(world, log, &entry);
+    assert_string_equal(log_all(log), "0 Snapshot|1 set 1|!log-corrupt");
+    assert_non_null(strstr(log_error_message(), "segment 0, entry 2: an attribute"));
+    log_snap(log, 4, "s");
+    assert_int_equal(kedge_log_truncate(log, 4, NULL), KEDGE_OK);
+    assert_string_equal(from(log, 4, false), "4 set 1");
+    kedge_log_page_free(&page);
+}
+
 /* A number that no log has, in each attribute of a segment that counts entries. */
 static void test_a_segment_with_numbers_beyond_the_largest_is_told(void **state)
 {
@@ -229,6 +249,7 @@ int main(void)
         OVER_BOTH(test_an_unknown_type_or_version_of_the_log_is_told),
         OVER_BOTH(test_a_body_whose_object_is_missing_or_damaged_is_told),
         OVER_MEMORY(test_records_that_nobody_of_ours_wrote_are_told),
+        OVER_BOTH(test_a_body_with_an_impossible_name_is_told),
         OVER_BOTH(test_a_segment_with_numbers_beyond_the_largest_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
