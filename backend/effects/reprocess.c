@@ -17,7 +17,7 @@
 typedef struct progress {
     char log[NAME_SIZE]; /* "": none yet */
     int64_t next;        /* -1: the log is done with */
-    int64_t revision;    /* 0: there is no record */
+    int64_t revision;    /* 0: there is no record, or it is damaged */
 } progress;
 
 typedef struct reprocessing {
@@ -27,6 +27,7 @@ typedef struct reprocessing {
     kedge_reprocess_result *result;
     kedge_log_key partition;
     progress at;
+    bool damaged; /* the record has no revision */
 } reprocessing;
 
 /* ---- the record ---- */
@@ -64,9 +65,12 @@ static kedge_status load(reprocessing *run, kedge_error *error)
     kedge_status status = records->vtable->query(records->self, &query, &set, &failure);
     if (status == KEDGE_OK && set.count > 0) {
         const kedge_record *record = &set.records[0];
-        bool same = number_of(record, "since") == run->since_s && read_progress(record, &run->at);
+        int64_t revision = number_of(record, "revision");
+        bool same = revision > 0 && number_of(record, "since") == run->since_s &&
+                    read_progress(record, &run->at);
         if (!same) run->at = (progress){.next = -1};
-        run->at.revision = number_of(record, "revision");
+        run->at.revision = revision > 0 ? revision : 0;
+        run->damaged = revision <= 0;
         run->result->continued = same;
     }
     kedge_record_set_free(&set);
@@ -93,8 +97,12 @@ static kedge_status write_progress(reprocessing *run, kedge_write_kind kind, ked
         .record = {key_of(run), attributes, kind == KEDGE_WRITE_PUT ? ATTRIBUTES : 0},
         .condition = run->at.revision == 0 ? KEDGE_IF_ABSENT : KEDGE_IF_EQUAL,
         .expected = number("revision", run->at.revision)};
+    if (run->damaged) write.condition = KEDGE_IF_ANY;
     kedge_status status = records->vtable->write(records->self, &write, error);
-    if (status == KEDGE_OK) run->at.revision++;
+    if (status == KEDGE_OK) {
+        run->at.revision++;
+        run->damaged = false;
+    }
     if (status != KEDGE_CONFLICT) return status;
     return kedge_fail(error, KEDGE_BUSY, "reprocess-elsewhere",
                       "another run goes through the logs of this project; end one of them, and run "
@@ -147,6 +155,12 @@ static kedge_status apply_page(reprocessing *run, const kedge_log *log, const ke
     return KEDGE_OK;
 }
 
+static void pass_over(const reprocessing *run, const kedge_error *why)
+{
+    if (run->effects->passed != NULL) run->effects->passed(run->effects->context, why);
+    run->result->passed++;
+}
+
 /* Goes on by one page, or by one entry that cannot be read: its failure is told, and it is passed
  * over. */
 static kedge_status step(reprocessing *run, const kedge_log *log, bool *ended, kedge_error *error)
@@ -165,8 +179,7 @@ static kedge_status step(reprocessing *run, const kedge_log *log, bool *ended, k
         status = apply_page(run, log, &page, &failure);
         *ended = page.count == 0;
     } else if (status == KEDGE_CORRUPT || status == KEDGE_UNSUPPORTED) {
-        if (run->effects->passed != NULL) run->effects->passed(run->effects->context, &failure);
-        run->result->passed++;
+        pass_over(run, &failure);
         run->at.next = next + 1;
         status = KEDGE_OK;
     }
@@ -189,20 +202,26 @@ static kedge_status walk(reprocessing *run, const kedge_log *log, kedge_error *e
     return status;
 }
 
+/* A log that is damaged must not hold up those behind it. */
 static kedge_status process_log(reprocessing *run, kedge_bytes name, kedge_error *error)
 {
+    kedge_error failure = {0};
     kedge_log log = kedge_log_of(run->project, name);
     bool within = run->at.next >= 0 && kedge_bytes_equal_text(name, run->at.log);
     kedge_status status = KEDGE_OK;
-    if (!within) status = find_start(run, &log, &run->at.next, error);
+    if (!within) status = find_start(run, &log, &run->at.next, &failure);
     if (!within) {
         memcpy(run->at.log, name.data, name.size);
         run->at.log[name.size] = '\0';
     }
-    if (status == KEDGE_OK) status = walk(run, &log, error);
-    if (status != KEDGE_OK) return status;
+    if (status == KEDGE_OK) status = walk(run, &log, &failure);
+    if (status == KEDGE_CORRUPT)
+        pass_over(run, &failure);
+    else if (status == KEDGE_OK)
+        run->result->logs++;
+    else
+        return kedge_fail(error, status, failure.code, "%s", failure.message);
     run->at.next = -1;
-    run->result->logs++;
     return write_progress(run, KEDGE_WRITE_PUT, error);
 }
 

@@ -21,7 +21,7 @@ typedef struct kedge_reprocess_result {
     uint64_t entries;   /* that were looked at */
     uint64_t bodies;    /* that are blobs, without a tag now */
     uint64_t snapshots; /* that are missing; requested, if the effects have a queue */
-    uint64_t passed;    /* entries that cannot be read; `effects->passed` was told of each */
+    uint64_t passed;    /* entries that cannot be read, logs that are damaged: told to `passed` */
 } kedge_reprocess_result;
 
 /* All logs of the project, entries from `since_s` (since 1970) on. The record of another `since_s`

@@ -192,6 +192,56 @@ static void test_an_entry_that_cannot_be_read_is_passed_over(void **state)
     effects_end(&here);
 }
 
+/* The record of its segment is none: what the logs behind it lack is made up for. */
+static void test_a_log_that_is_damaged_holds_up_no_other(void **state)
+{
+    effects_world here;
+    kedge_reprocess_result result;
+    effects_begin(&here, *state);
+    write_logs(&here);
+    const kedge_log *damaged = log_named(here.world, names[0]);
+    const kedge_records *records = &here.world->store_records;
+    kedge_log_key partition = kedge_log_key_segments(damaged), sort = kedge_log_key_num(0);
+    const kedge_attribute nothing = {"C", KEDGE_ATTRIBUTE_TEXT, KEDGE_BYTES("?"), 0};
+    const kedge_record_write write = {
+        .kind = KEDGE_WRITE_PUT,
+        .record = {{kedge_log_key_bytes(&partition), kedge_log_key_bytes(&sort)}, &nothing, 1}};
+    assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
+    must_reprocess(&here, 1, &result);
+    assert_int_equal(result.passed, 1);
+    assert_int_equal(here.passed, 1);
+    assert_int_equal(result.logs, LOGS - 1);
+    assert_int_equal(effects_tagged(&here), 1);
+    assert_false(has_progress(&here));
+    effects_end(&here);
+}
+
+/* Nobody can be at work with a record without a revision: everything is gone through anew. */
+static void test_a_damaged_record_of_progress_is_replaced(void **state)
+{
+    effects_world here;
+    kedge_reprocess_result result;
+    effects_begin(&here, *state);
+    write_logs(&here);
+    const kedge_records *records = &here.world->store_records;
+    const kedge_attribute attributes[] = {
+        {.name = "since", .type = KEDGE_ATTRIBUTE_NUMBER, .number = 1},
+        {.name = "next", .type = KEDGE_ATTRIBUTE_NUMBER, .number = 7},
+        {.name = "log", .type = KEDGE_ATTRIBUTE_TEXT, .bytes = KEDGE_BYTES("nowhere")},
+        {.name = "revision", .type = KEDGE_ATTRIBUTE_TEXT, .bytes = KEDGE_BYTES("?")}};
+    const kedge_record_write write = {
+        .kind = KEDGE_WRITE_PUT,
+        .record = {{KEDGE_BYTES("Reprocess#acme/notes"), KEDGE_BYTES("Logs")}, attributes, 4}};
+    assert_int_equal(records->vtable->write(records->self, &write, NULL), KEDGE_OK);
+    must_reprocess(&here, 1, &result);
+    assert_false(result.continued);
+    assert_int_equal(result.logs, LOGS);
+    effects_work(&here);
+    assert_done(&here);
+    assert_false(has_progress(&here));
+    effects_end(&here);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +249,8 @@ int main(void)
         OVER_BOTH(test_a_run_that_ended_at_any_call_is_gone_on_with),
         OVER_BOTH(test_a_run_goes_on_where_another_one_stood),
         OVER_BOTH(test_entries_from_before_the_time_are_left_out),
+        OVER_BOTH(test_a_log_that_is_damaged_holds_up_no_other),
+        OVER_BOTH(test_a_damaged_record_of_progress_is_replaced),
         OVER_BOTH(test_an_entry_that_cannot_be_read_is_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
