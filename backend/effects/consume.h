@@ -3,20 +3,27 @@
 #define KEDGE_BACKEND_EFFECTS_CONSUME_H
 
 #include "backend/effects/snapshots.h"
+#include "backend/ports/deadline.h"
 
+/* So long before another worker may take its item over a worker stops: what is left is to save how
+ * far it came, and to give the message back. */
+#define KEDGE_SNAPSHOT_MARGIN_MS (KEDGE_DEADLINE_COMMIT_MS + 3000)
 /* When a message that goes back is to come again. */
-#define KEDGE_SNAPSHOT_AGAIN_MS     1000 /* also the first time after a failure; then doubled */
+#define KEDGE_SNAPSHOT_AGAIN_MS     1000 /* also the first time of those that are doubled */
 #define KEDGE_SNAPSHOT_AGAIN_MAX_MS 120000
 
 typedef struct kedge_snapshot_consumer {
     const kedge_snapshot_worker *worker;
     const kedge_queue *queue;
     int64_t visibility_ms; /* not less than the worker's run_max_ms */
-    int64_t work_ms;       /* that the worker has for a message */
+    int64_t work_ms;       /* that the worker has for a message; less than its run_max_ms */
 } kedge_snapshot_consumer;
 
-/* After how long a message goes to a worker again: after a failure later and later. */
-int64_t kedge_snapshot_again_ms(kedge_status status, uint32_t receive_count);
+/* After how long a message goes to a worker again: after a failure, and while another worker may be
+ * at work, later and later. A worker that ended may hold an item for longer than the queue would
+ * deliver the message every second. */
+int64_t kedge_snapshot_again_ms(kedge_snapshot_outcome outcome, kedge_status status,
+                                uint32_t receive_count);
 
 /* Receives a message, for which the queue may wait, and works it off. `*received`: there was one;
  * `*done`: it is out of the queue. A failure says why it is not, or that the queue failed. */

@@ -73,6 +73,7 @@ typedef struct work_on_log {
     kedge_pending_snapshot pending;
     bool taken;   /* `pending` is ours */
     bool lost;    /* it went to another */
+    bool busy;    /* another has it, and may still be at work */
     bool done;    /* none is pending any more */
     bool refused; /* the snapshot of `pending` cannot be made here */
 } work_on_log;
@@ -118,7 +119,7 @@ static kedge_status mend_first(work_on_log *work, const kedge_error *damage, ked
 
 /* The conditional write that makes the first item ours. `taken` is false without a failure: none is
  * pending, or somebody is at it. */
-static kedge_status take_first(work_on_log *work, bool *busy, kedge_error *error)
+static kedge_status take_first(work_on_log *work, kedge_error *error)
 {
     kedge_status status = KEDGE_CONFLICT;
     work->taken = false;
@@ -132,8 +133,8 @@ static kedge_status take_first(work_on_log *work, bool *busy, kedge_error *error
             continue;
         }
         if (status != KEDGE_OK) break;
-        *busy = is_busy(work);
-        if (*busy) return KEDGE_OK;
+        work->busy = is_busy(work);
+        if (work->busy) return KEDGE_OK;
         kedge_random_hex(work->environment, (KEDGE_PENDING_OWNER_HEX - 1) / 2, work->pending.owner);
         work->pending.since_ms = wall_ms(work);
         status = kedge_pending_snapshot_save(&work->log, &work->pending, error);
@@ -257,10 +258,10 @@ static kedge_status make_first(work_on_log *work, bool *settled, kedge_error *er
 static kedge_status work_off(work_on_log *work, kedge_error *error)
 {
     for (;;) {
-        bool busy = false, settled = false;
+        bool settled = false;
         if (is_late(work)) return KEDGE_OK;
-        kedge_status status = take_first(work, &busy, error);
-        if (status != KEDGE_OK || busy || !work->taken) return status;
+        kedge_status status = take_first(work, error);
+        if (status != KEDGE_OK || !work->taken) return status;
         status = make_first(work, &settled, error);
         if (status != KEDGE_OK || !settled || work->lost) return status;
     }
@@ -300,7 +301,8 @@ kedge_status kedge_snapshot_work(const kedge_snapshot_worker *worker, kedge_byte
                         .pending = {.progress = kedge_buffer_make(worker->backend->allocator)}};
     work.log = kedge_log_of(&work.project, kedge_bytes_of(read.log));
     kedge_status status = work_off(&work, error);
-    *outcome = status == KEDGE_OK && work.done ? KEDGE_SNAPSHOT_DONE : KEDGE_SNAPSHOT_RETURN;
+    *outcome = work.busy ? KEDGE_SNAPSHOT_WAIT : KEDGE_SNAPSHOT_RETURN;
+    if (status == KEDGE_OK && work.done) *outcome = KEDGE_SNAPSHOT_DONE;
     kedge_buffer_free(&work.pending.progress);
     return status;
 }

@@ -59,8 +59,9 @@ typedef struct kedge_snapshot_worker {
 
 /* What becomes of the message. */
 typedef enum kedge_snapshot_outcome {
-    KEDGE_SNAPSHOT_DONE,  /* it is done with */
-    KEDGE_SNAPSHOT_RETURN /* it goes back to the queue */
+    KEDGE_SNAPSHOT_DONE,   /* it is done with */
+    KEDGE_SNAPSHOT_RETURN, /* it goes back to the queue */
+    KEDGE_SNAPSHOT_WAIT    /* the same; another worker has the item, and may still be at work */
 } kedge_snapshot_outcome;
 
 /* Works off a message, until `deadline_ms` of the monotonic clock at the latest. A status other

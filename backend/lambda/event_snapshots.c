@@ -24,13 +24,14 @@ static int64_t deadline_of(const kedge_lambda *lambda, int64_t deadline_ms)
 }
 
 /* The message is to come again, and sooner than its visibility ends. */
-static void give_back(const kedge_lambda *lambda, kedge_event_message *message, kedge_status why)
+static void give_back(const kedge_lambda *lambda, kedge_event_message *message,
+                      kedge_snapshot_outcome outcome, kedge_status why)
 {
     const kedge_queue *queue = &lambda->snapshots;
     kedge_error error = {0};
     message->failed = true;
     if (queue->vtable == NULL) return;
-    int64_t again_ms = kedge_snapshot_again_ms(why, (uint32_t)message->receive_count);
+    int64_t again_ms = kedge_snapshot_again_ms(outcome, why, (uint32_t)message->receive_count);
     if (queue->vtable->extend(queue->self, message->receipt, again_ms, &error) != KEDGE_OK)
         kedge_logger_write(lambda->log, KEDGE_LOGGER_WARNING, "queue-call-failed", "call",
                            kedge_queued_call_name(KEDGE_QUEUED_CALL_EXTEND), "code", error.code,
@@ -57,7 +58,7 @@ static void work_off(const kedge_lambda *lambda, kedge_event_message *message, i
     if (status != KEDGE_OK)
         kedge_logger_write(lambda->log, KEDGE_LOGGER_WARNING, "snapshot-failed", "message",
                            message->id, "code", error.code, "detail", error.message, NULL);
-    if (outcome == KEDGE_SNAPSHOT_RETURN) give_back(lambda, message, status);
+    if (outcome != KEDGE_SNAPSHOT_DONE) give_back(lambda, message, outcome, status);
     kedge_deadline_set(NULL);
 }
 

@@ -2,7 +2,7 @@
  * that end at any call, that hand over, that are overtaken. */
 #include "tests/log/log_world.h"
 
-#include "backend/effects/snapshots.h"
+#include "backend/effects/consume.h"
 #include "backend/memory/memory_ports.h"
 
 #include <stdio.h>
@@ -17,7 +17,8 @@ static struct {
     int restarts; /* pieces that began from nothing */
     int64_t order[64];
     size_t completed;
-    int fail_at; /* the piece that fails; 0: none */
+    int fail_at;     /* the piece that fails; 0: none */
+    int64_t left_ms; /* that the last piece had */
     void (*meddle)(void);
 } made;
 
@@ -30,6 +31,7 @@ static kedge_status make(void *context, const kedge_log *log, const kedge_log_pl
 {
     (void)context;
     made.pieces++;
+    made.left_ms = kedge_deadline_left_ms(INT64_MAX);
     if (made.meddle != NULL) made.meddle();
     if (made.pieces == made.fail_at) {
         *error = (kedge_error){.status = KEDGE_UNAVAILABLE, .code = "piece"};
@@ -203,7 +205,7 @@ static void test_a_younger_worker_waits_and_an_older_one_is_taken_over(void **st
     pending.since_ms = now_ms - RUN_MAX_MS + 10000;
     assert_int_equal(kedge_pending_snapshot_save(log, &pending, &error), KEDGE_OK);
     assert_int_equal(work_until(log, later(1000), &outcome, &error), KEDGE_OK);
-    assert_int_equal(outcome, KEDGE_SNAPSHOT_RETURN);
+    assert_int_equal(outcome, KEDGE_SNAPSHOT_WAIT);
     assert_int_equal(made.pieces, 0);
     pending.since_ms = now_ms - RUN_MAX_MS - 1;
     assert_int_equal(kedge_pending_snapshot_save(log, &pending, &error), KEDGE_OK);
@@ -236,6 +238,74 @@ static void test_a_worker_whose_time_ends_hands_over_what_it_has(void **state)
     assert_int_equal(outcome, KEDGE_SNAPSHOT_DONE);
     assert_int_equal(made.restarts, 1); /* it went on where the first one stood */
     assert_snapshot(log, &at);
+    end();
+}
+
+/* ---- a queue that gives a message up ---- */
+
+#define FUNCTION_RUN_MS 900000 /* as a function of Lambda may take */
+#define STEP_MS         500
+
+static int64_t (*clock_ms)(void *context);
+static int64_t passed_ms;
+
+static int64_t moved_ms(void *context)
+{
+    return clock_ms(context) + passed_ms;
+}
+
+static void move_clock(void)
+{
+    passed_ms = 0;
+    clock_ms = here->environment.now_ms;
+    here->environment.now_ms = queue_environment.now_ms = moved_ms;
+}
+
+/* The response to the taking of the item is lost: it is taken, and nobody is at it. Its message
+ * comes until another worker may take it over. */
+static void test_a_message_outlives_a_worker_that_has_ended(void **state)
+{
+    begin(*state);
+    end();
+    move_clock();
+    assert_int_equal(
+        kedge_memory_queue_open(&queue_environment, KEDGE_QUEUE_DELIVERIES, &queue, NULL),
+        KEDGE_OK);
+    const kedge_log *log = journal_new(here);
+    kedge_log_place at = ask(log);
+    request(log, &at);
+    kedge_snapshot_worker worker = worker_of(here->backend);
+    worker.run_max_ms = FUNCTION_RUN_MS;
+    const kedge_snapshot_consumer consumer = {
+        .worker = &worker, .queue = &queue, .visibility_ms = FUNCTION_RUN_MS, .work_ms = 10000};
+    bool received, done;
+    world_arm(here, WORLD_FAULT_AFTER, 1, false, true);
+    assert_int_equal(kedge_snapshot_round(&consumer, 0, &received, &done, NULL), KEDGE_UNAVAILABLE);
+    world_disarm(here);
+    assert_int_equal(made.pieces, 0);
+    for (done = false; !done && passed_ms < 3 * FUNCTION_RUN_MS; passed_ms += STEP_MS)
+        assert_int_equal(kedge_snapshot_round(&consumer, 0, &received, &done, NULL), KEDGE_OK);
+    assert_true(done);
+    assert_snapshot(log, &at);
+    end();
+}
+
+/* A piece that takes longer than it should must not go on when another worker has taken over. */
+static void test_a_piece_stops_before_another_worker_takes_over(void **state)
+{
+    begin(*state);
+    const kedge_log *log = journal_new(here);
+    kedge_log_place at = ask(log);
+    request(log, &at);
+    const kedge_snapshot_worker worker = worker_of(here->backend);
+    const kedge_snapshot_consumer consumer = {
+        .worker = &worker, .queue = &queue, .visibility_ms = RUN_MAX_MS, .work_ms = RUN_MAX_MS / 2};
+    bool received, done;
+    assert_int_equal(kedge_snapshot_round(&consumer, 0, &received, &done, NULL), KEDGE_OK);
+    assert_true(done);
+    assert_int_equal(made.pieces, PIECES);
+    assert_true(made.left_ms > 0 && made.left_ms <= RUN_MAX_MS - KEDGE_SNAPSHOT_MARGIN_MS);
+    assert_int_equal(kedge_deadline_left_ms(INT64_MAX), INT64_MAX);
     end();
 }
 
@@ -392,6 +462,8 @@ int main(void)
         OVER_BOTH(test_an_item_that_is_damaged_is_put_anew_and_made),
         OVER_BOTH(test_a_younger_worker_waits_and_an_older_one_is_taken_over),
         OVER_BOTH(test_a_worker_whose_time_ends_hands_over_what_it_has),
+        OVER_BOTH(test_a_message_outlives_a_worker_that_has_ended),
+        OVER_BOTH(test_a_piece_stops_before_another_worker_takes_over),
         OVER_BOTH(test_a_message_without_a_pending_snapshot_is_done_with),
         OVER_REPLICA(test_a_miss_is_looked_at_again_consistently),
         OVER_BOTH(test_a_message_that_names_no_log_is_refused),
