@@ -8,6 +8,7 @@
 #include "backend/base/background.h"
 #include "backend/log/layout.h"
 #include "backend/log/segments.h"
+#include "backend/logged/snapshot_hash.h"
 #include "backend/logged/snapshot_object.h"
 #include "backend/logged/snapshots.h"
 #include "backend/ports/deadline.h"
@@ -17,7 +18,6 @@
 #include "common/assert.h"
 #include "common/error.h"
 #include "mutate/replay.h"
-#include "mutate/state_hash.h"
 
 #include <string.h>
 
@@ -32,15 +32,24 @@ typedef struct part {
 
 typedef struct making {
     const kedge_project *project;
-    const kedge_version *head;
-    int64_t from;     /* the number of the snapshot before, or 0 */
-    size_t bytes_max; /* of entries that are replayed */
+    const kedge_version *head; /* the last entry that is replayed */
+    int64_t wanted;            /* the entry whose snapshot is made: the head, or one behind it */
+    int64_t from;              /* the number of the snapshot before, or 0 */
+    int64_t end_ms;            /* monotonic: when the replay ends; INT64_MAX: never */
+    size_t bytes_max;          /* of entries, within a request; SIZE_MAX: it is no request's */
     part state;
     part rejections;
     kedge_tx *tx;
 } making;
 
 /* ---- the start ---- */
+
+static void name_part(const making *work, part *made)
+{
+    kedge_version *version = &made->slice.object->version;
+    version->number = work->head->number;
+    memcpy(version->lineage, work->head->lineage, sizeof version->lineage);
+}
 
 /* A version that has the head's number, and the collections of the base. */
 static kedge_status begin_part(const making *work, part *made, kedge_error *error)
@@ -49,12 +58,11 @@ static kedge_status begin_part(const making *work, part *made, kedge_error *erro
     kedge_status status =
         kedge_version_begin(work->project->backend, made->base->version, &object, error);
     if (status != KEDGE_OK) return status;
-    object->version.number = work->head->number;
-    memcpy(object->version.lineage, work->head->lineage, sizeof object->version.lineage);
     made->slice = (kedge_slice){.project = work->project,
                                 .head = made->base,
                                 .object = object,
                                 .overlay = kedge_overlay_new(work->project->allocator)};
+    name_part(work, made);
     return made->slice.overlay == NULL ? kedge_fail_no_memory(error) : KEDGE_OK;
 }
 
@@ -222,6 +230,23 @@ static kedge_status check_bounds(const making *work, size_t bytes, kedge_error *
     return kedge_deadline_check(error);
 }
 
+/* A piece holds what it changes in memory, and whoever makes it must save how far it came. When the
+ * changes or the time are much, it ends behind this entry. */
+static void end_full_piece(making *work, const kedge_version *version)
+{
+    const kedge_environment *environment = work->project->environment;
+    size_t bytes = kedge_overlay_bytes(work->state.slice.overlay) +
+                   kedge_overlay_bytes(work->rejections.slice.overlay);
+    bool is_full = bytes >= KEDGE_LOGGED_PIECE_BYTES ||
+                   environment->monotonic_ms(environment->context) >= work->end_ms;
+    if (work->bytes_max != SIZE_MAX || !is_full || version->number == work->head->number) return;
+    kedge_version_retain(version);
+    kedge_version_release(work->head);
+    work->head = version;
+    name_part(work, &work->state);
+    name_part(work, &work->rejections);
+}
+
 static kedge_status replay(making *work, kedge_error *error)
 {
     kedge_logged_reader reader;
@@ -241,6 +266,7 @@ static kedge_status replay(making *work, kedge_error *error)
         status = check_bounds(work, bytes, error);
         if (status == KEDGE_OK)
             status = replay_entry(work, &reader, ++number, entry.version, error);
+        if (status == KEDGE_OK) end_full_piece(work, entry.version);
         kedge_version_release(entry.version);
     }
     kedge_logged_reader_close(&reader);
@@ -316,60 +342,17 @@ static kedge_status write_part(const making *work, part *made, kedge_error *erro
     return status;
 }
 
-/* ---- the hash ---- */
-
-typedef struct hashing {
-    const making *work;
-    kedge_bytes collection;
-    kedge_state_hash hash;
-    kedge_buffer value;
-    kedge_status status;
-    kedge_error *error;
-} hashing;
-
-static bool hash_item(void *context, kedge_item *item)
-{
-    hashing *to = context;
-    const kedge_entry *entry = &item->entry;
-    kedge_bytes value = entry->body;
-    if (value.data == NULL) {
-        kedge_buffer_clear(&to->value);
-        to->status = kedge_blob_body(to->work->project, to->collection, entry->hash, NULL,
-                                     &to->value, to->error);
-        value = kedge_buffer_bytes(&to->value);
-    }
-    if (to->status == KEDGE_OK) kedge_state_hash_add(&to->hash, to->collection, entry->id, value);
-    return to->status == KEDGE_OK;
-}
-
-static kedge_status hash_state(const making *work, uint8_t out[KEDGE_SHA256_SIZE],
-                               kedge_error *error)
-{
-    const kedge_version *version = &work->state.slice.object->version;
-    hashing to = {.work = work,
-                  .value = kedge_buffer_make(work->project->allocator),
-                  .status = KEDGE_OK,
-                  .error = error};
-    kedge_bytes none = {NULL, 0};
-    kedge_state_hash_begin(&to.hash);
-    if (version->project_record.size > 0)
-        kedge_state_hash_add(&to.hash, none, none, version->project_record);
-    for (size_t i = 0; i < version->collection_count && to.status == KEDGE_OK; i++) {
-        to.collection = version->collections[i].name;
-        kedge_map_visit_items(&work->state.maps[i], hash_item, &to);
-    }
-    kedge_state_hash_end(&to.hash, out);
-    kedge_buffer_free(&to.value);
-    return to.status;
-}
-
 /* ---- all of it ---- */
 
+/* The hash, which takes all items, is only for who is given the snapshot. */
 static kedge_status put_object(const making *work, char id[KEDGE_SHA256_HEX], kedge_error *error)
 {
+    kedge_status status = KEDGE_OK;
     kedge_snapshot_object object = {.state = &work->state.slice.object->version,
                                     .rejections = &work->rejections.slice.object->version};
-    kedge_status status = hash_state(work, object.hash, error);
+    if (work->head->number == work->wanted)
+        status =
+            kedge_snapshot_hash(work->project, object.state, work->state.maps, object.hash, error);
     return status == KEDGE_OK ? kedge_snapshot_object_put(work->project, &object, id, error)
                               : status;
 }
@@ -415,13 +398,18 @@ static kedge_status build_from(const kedge_project *project, const kedge_logged_
                                int64_t number, int64_t entries_max, kedge_logged_piece *out,
                                kedge_error *error)
 {
-    making work = {.project = project, .bytes_max = SIZE_MAX};
+    const kedge_environment *environment = project->environment;
+    making work = {
+        .project = project, .wanted = number, .end_ms = INT64_MAX, .bytes_max = SIZE_MAX};
+    if (entries_max < KEDGE_LOG_NUMBER_MAX) /* else nothing is saved between two pieces */
+        work.end_ms = environment->monotonic_ms(environment->context) + KEDGE_LOGGED_PIECE_MS;
     int64_t from = base->number < 0 ? 0 : base->number;
     int64_t to = number - from > entries_max ? from + entries_max : number;
-    kedge_logged_piece made = {.number = to};
+    kedge_logged_piece made = {.number = -1};
     const char *id = base->id[0] == '\0' ? NULL : base->id;
     kedge_status status = project->history->load(project, to, &work.head, error);
     if (status == KEDGE_OK) status = build(&work, base->number, id, made.id, error);
+    if (status == KEDGE_OK) made.number = work.head->number;
     kedge_version_release(work.head);
     if (status == KEDGE_OK) *out = made;
     return status;
@@ -451,6 +439,21 @@ static kedge_status build_piece(const kedge_project *project, int64_t last, int6
     }
 }
 
+/* All pieces. One that is gone when the next one needs it is made again by the next call. */
+static kedge_status build_all(const kedge_project *project, int64_t last, int64_t number,
+                              kedge_logged_piece *piece, kedge_error *error)
+{
+    kedge_status status = KEDGE_OK;
+    while (status == KEDGE_OK && piece->number < number) {
+        int64_t before = piece->number;
+        status = build_piece(project, last, number, KEDGE_LOG_NUMBER_MAX, piece, error);
+        if (status == KEDGE_OK && piece->number <= before)
+            status = kedge_fail(error, KEDGE_CORRUPT, "snapshot-missing",
+                                "a piece of the snapshot of entry %lld is gone", (long long)number);
+    }
+    return status;
+}
+
 kedge_status kedge_logged_snapshot_piece(const kedge_project *project, int64_t number,
                                          int64_t entries_max, kedge_logged_piece *piece,
                                          kedge_error *error)
@@ -465,9 +468,10 @@ kedge_status kedge_logged_snapshot_piece(const kedge_project *project, int64_t n
 kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t number,
                                          char id[KEDGE_SHA256_HEX], kedge_error *error)
 {
+    int64_t last = -1;
     kedge_logged_piece piece = {.number = -1};
-    kedge_status status =
-        kedge_logged_snapshot_piece(project, number, KEDGE_LOG_NUMBER_MAX, &piece, error);
+    kedge_status status = kedge_logged_last_snapshot(project, &last, error);
+    if (status == KEDGE_OK) status = build_all(project, last, number, &piece, error);
     if (status == KEDGE_OK) memcpy(id, piece.id, sizeof piece.id);
     return status;
 }
@@ -503,7 +507,7 @@ kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *n
     kedge_status status = kedge_version_load(project, 0, &head, error);
     if (status == KEDGE_OK) status = kedge_logged_last_snapshot(project, &last, error);
     if (status == KEDGE_OK) status = is_due(project, last, head->number, &due, error);
-    if (due) status = build_piece(project, last, head->number, KEDGE_LOG_NUMBER_MAX, &piece, error);
+    if (due) status = build_all(project, last, head->number, &piece, error);
     if (due && status == KEDGE_OK) {
         /* Also with the same id: who has found the damage must not discard what is mended. */
         kedge_log_metadata metadata = {.snapshot = kedge_bytes_of(piece.id), .again = true};

@@ -91,9 +91,11 @@ kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t n
                                          char id[KEDGE_SHA256_HEX], kedge_error *error);
 
 /* A step of it: from the piece before, the last snapshot or the start, whichever is the last that
- * is whole, over at most `entries_max` entries. Start from {.number = -1}. The piece is the
- * snapshot when its number is `number`, and else one of an earlier entry, which only the next step
- * reads. */
+ * is whole, over at most `entries_max` entries, or until these were much to do. Start from
+ * {.number = -1}. The piece is the snapshot when its number is `number`, and else one of an earlier
+ * entry, without its hash, which only the next step reads. */
+#define KEDGE_LOGGED_PIECE_BYTES 16777216 /* of items and rejections, and those of one entry */
+#define KEDGE_LOGGED_PIECE_MS    4000     /* of replay, and that of one entry */
 typedef struct kedge_logged_piece {
     int64_t number;
     char id[KEDGE_SHA256_HEX];

@@ -386,6 +386,88 @@ static void test_entries_that_are_gone_are_not_left_out_of_a_snapshot(void **sta
     assert_string_equal(error.code, "log-corrupt");
 }
 
+/* ---- slow and large ones ---- */
+
+static int64_t slow_ms(void *context)
+{
+    static int64_t passed_ms;
+    (void)context;
+    return passed_ms += KEDGE_LOGGED_PIECE_MS / 3;
+}
+
+/* Each look at the clock takes a third of the time that a piece has. */
+static void test_a_slow_replay_is_made_in_pieces(void **state)
+{
+    test_world *world = *state;
+    char whole[KEDGE_SHA256_HEX];
+    uint8_t expected[KEDGE_SHA256_SIZE], hash[KEDGE_SHA256_SIZE];
+    kedge_logged_piece piece = {.number = -1};
+    int pieces = 0;
+    sheet_new(world);
+    write_story(world, 1, 14);
+    world->environment.monotonic_ms = slow_ms;
+    for (; piece.number < 14; pieces++) {
+        int64_t before = piece.number;
+        assert_int_equal(kedge_logged_snapshot_piece(sheet(world), 14, 2000, &piece, NULL),
+                         KEDGE_OK);
+        assert_true(piece.number > before);
+    }
+    assert_in_range(pieces, 3, 14);
+    assert_int_equal(kedge_logged_snapshot_build(sheet(world), 14, whole, NULL), KEDGE_OK);
+    assert_int_equal(kedge_logged_snapshot_hash(sheet(world), whole, expected, NULL), KEDGE_OK);
+    assert_int_equal(kedge_logged_snapshot_hash(sheet(world), piece.id, hash, NULL), KEDGE_OK);
+    assert_memory_equal(hash, expected, sizeof hash);
+}
+
+#define PHOTO_BYTES ((size_t)7000000)
+#define PHOTOS      (KEDGE_LOGGED_PIECE_BYTES / PHOTO_BYTES + 2)
+
+static void push_photos(test_world *world)
+{
+    static char args[7000128];
+    for (int id = 1; (size_t)id <= PHOTOS; id++) {
+        kedge_push_result result = {0};
+        int at = snprintf(args, sizeof args,
+                          "{\"collection\":\"items\",\"id\":\"p%d\",\"value\":\"", id);
+        memset(args + at, 'a' + id, PHOTO_BYTES);
+        memcpy(args + at + PHOTO_BYTES, "\"}", 2);
+        push_begin(&builder);
+        push_add_call(&builder, "c1", id, "kedge.put", "{}");
+        builder.mutations[0].digest[0] = (uint8_t)id;
+        builder.mutations[0].args = (kedge_bytes){args, (size_t)at + PHOTO_BYTES + 2};
+        assert_int_equal(sheet_send(&builder, world->backend, &result), KEDGE_OK);
+        assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    }
+}
+
+/* A piece ends when its changes are many bytes, however few its entries are. */
+static void test_a_snapshot_of_large_changes_is_made_in_pieces(void **state)
+{
+    test_world *world = *state;
+    kedge_logged_piece piece = {.number = -1};
+    kedge_logged_snapshot snapshot;
+    uint8_t hash[KEDGE_SHA256_SIZE];
+    int pieces = 0;
+    sheet_new(world);
+    push_photos(world);
+    int64_t head = sheet_head(world);
+    for (; piece.number < head; pieces++) {
+        int64_t before = piece.number;
+        assert_int_equal(kedge_logged_snapshot_piece(sheet(world), head, 2000, &piece, NULL),
+                         KEDGE_OK);
+        assert_true(piece.number > before);
+    }
+    assert_int_equal(pieces, 2);
+    assert_int_equal(kedge_logged_snapshot_hash(sheet(world), piece.id, hash, NULL), KEDGE_OK);
+    assert_int_equal(sheet_snap(world), head);
+    world_restart(world);
+    assert_int_equal(kedge_logged_snapshot_open(sheet(world), head, &snapshot, NULL), KEDGE_OK);
+    assert_memory_equal(snapshot.hash, hash, sizeof hash);
+    assert_int_equal(kedge_logged_snapshot_check(&snapshot, NULL), KEDGE_OK);
+    kedge_logged_snapshot_close(&snapshot);
+    assert_int_equal(sheet_check(world), 1);
+}
+
 /* ---- two at once ---- */
 
 static void make_another(test_world *world)
@@ -447,6 +529,8 @@ int main(void)
         OVER_MEMORY(test_pieces_behind_a_snapshot_that_is_gone_go_on_to_the_end),
         OVER_MEMORY(test_behind_entries_that_are_gone_nothing_is_appended_twice),
         OVER_MEMORY(test_entries_that_are_gone_are_not_left_out_of_a_snapshot),
+        OVER_MEMORY(test_a_slow_replay_is_made_in_pieces),
+        OVER_MEMORY(test_a_snapshot_of_large_changes_is_made_in_pieces),
         cmocka_unit_test(test_two_makers_harm_each_other_at_no_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
