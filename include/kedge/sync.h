@@ -259,7 +259,8 @@ KEDGE_API kedge_status kedge_rejected_dismiss_through(kedge_db *db, int64_t sequ
  * message?}]}. `before`: only versions below this one; 0: from the newest on. At most `limit`
  * versions (1 to 100). Blocks up to `timeout_ms` (-1: as long as a request may take once the worker
  * has sent it, which it does after a pull that it applies). With the option `caller_driven`, what
- * the loop does on this thread, such as a large pull, may take longer than that. The caller owns
+ * the loop does on this thread, such as a large pull, may take longer than that. It ends with
+ * KEDGE_NETWORK "offline" when the database is switched offline meanwhile. The caller owns
  * `*versions` and must free it with kedge_document_free. Errors: KEDGE_INVALID_ARGUMENT, also in a
  * callback on the worker thread; KEDGE_NETWORK, KEDGE_TIMEOUT, KEDGE_UNAUTHORIZED, KEDGE_FORBIDDEN,
  * KEDGE_NOT_FOUND, KEDGE_PROTOCOL, KEDGE_UNAVAILABLE, KEDGE_LIMIT_EXCEEDED, KEDGE_CANCELLED,

@@ -378,7 +378,7 @@ bool kedge_worker_round(kedge_db *db, bool *more)
     /* Before whoever waits for a sync is told of its end: the status then says how it ended. */
     publish(db, online, false);
     kedge_worker_sync(db, asked.online, asked.syncs);
-    if (asked.history != NULL) kedge_worker_history(db, asked.history, online);
+    kedge_worker_history(db, asked.history, online);
     provide_token(db);
     bool moved = db->worker.moved;
     if (moved) plan_maintenance(db);

@@ -162,6 +162,16 @@ static void send_call(kedge_db *db, kedge_history_call *call)
     if (status != KEDGE_OK) end_call(db, call, status);
 }
 
+static void end_calls(kedge_db *db, bool closing)
+{
+    while (db->worker.history != NULL) {
+        kedge_history_call *call = db->worker.history;
+        if (call->http_call != NULL) kedge_http_cancel(call->http_call);
+        end_call(db, call,
+                 closing ? kedge_fail_closing(&call->error) : kedge_fail_offline(db, &call->error));
+    }
+}
+
 void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls, bool online)
 {
     while (new_calls != NULL) {
@@ -169,12 +179,9 @@ void kedge_worker_history(kedge_db *db, kedge_history_call *new_calls, bool onli
         new_calls = call->next;
         call->next = db->worker.history;
         db->worker.history = call;
-        if (online) {
-            send_call(db, call);
-        } else {
-            end_call(db, call, kedge_fail_offline(db, &call->error));
-        }
+        if (online) send_call(db, call);
     }
+    if (!online) end_calls(db, false);
 }
 
 void kedge_worker_history_cancel(kedge_db *db)
@@ -187,9 +194,5 @@ void kedge_worker_history_cancel(kedge_db *db)
     *last = db->shared.history;
     db->shared.history = NULL;
     pthread_mutex_unlock(&db->lock);
-    while (db->worker.history != NULL) {
-        kedge_history_call *call = db->worker.history;
-        if (call->http_call != NULL) kedge_http_cancel(call->http_call);
-        end_call(db, call, kedge_fail_closing(&call->error));
-    }
+    end_calls(db, true);
 }

@@ -92,6 +92,43 @@ static void test_history_gives_up_in_time(void **state)
     scripted_server_stop(hung);
 }
 
+/* `context`: whether the history was asked. */
+static bool hang_when_asked(void *context, const scripted_request *request)
+{
+    atomic_bool *asked = context;
+    if (strstr(request->target, "/versions") != NULL) atomic_store(asked, true);
+    return hang(NULL, request);
+}
+
+static void *ask_for_long(void *context)
+{
+    kedge_document *versions = NULL;
+    kedge_error *error = calloc(1, sizeof *error);
+    (void)kedge_history(context, 0, 10, 10000, &versions, error);
+    return error;
+}
+
+static void test_going_offline_ends_a_call_that_is_asked(void **state)
+{
+    world *here = *state;
+    pthread_t asker;
+    atomic_bool asked = false;
+    void *error = NULL;
+    scripted_server *hung = scripted_server_start(hang_when_asked, &asked);
+    kedge_options options = client_options(here->folder, scripted_server_url(hung));
+    kedge_db *db = client_open(&options);
+    assert_int_equal(pthread_create(&asker, NULL, ask_for_long, db), 0);
+    while (!atomic_load(&asked))
+        poll(NULL, 0, 1);
+    kedge_set_online(db, false, NULL);
+    pthread_join(asker, &error);
+    assert_int_equal(((kedge_error *)error)->status, KEDGE_NETWORK);
+    assert_string_equal(((kedge_error *)error)->code, "offline");
+    free(error);
+    kedge_close(db);
+    scripted_server_stop(hung);
+}
+
 /* A callback that keeps the worker, as a large pull does, until it is let go. */
 typedef struct keeper {
     kedge_db *db;
@@ -272,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(test_history_is_asked_of_the_server),
         WORLD_TEST(test_history_gives_up_in_time),
+        WORLD_TEST(test_going_offline_ends_a_call_that_is_asked),
         WORLD_TEST(test_closing_ends_a_call_that_the_worker_has_not_seen),
         WORLD_TEST(test_history_gives_up_in_time_while_the_worker_is_kept),
         WORLD_TEST(test_the_worker_ends_a_call_that_was_given_up),
