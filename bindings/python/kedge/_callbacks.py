@@ -6,7 +6,7 @@ import threading
 from typing import Any, Callable, Dict, Optional
 
 from ._errors import InvalidArgument, LimitExceeded, text_of
-from ._handles import here
+from ._handles import here, keep_interrupt, raise_interrupt
 from ._library import ffi, lib
 from ._records import LogLevel, change_of, lost_result, mutation_of, result_of, status_of
 from ._texts import terminated
@@ -41,6 +41,19 @@ def entered(function: Callable[..., Any]) -> Callable[..., Any]:
     return enter
 
 
+def left(kind: Any, raised: BaseException, trace: Any) -> None:
+    """Gets what leaves a function that C calls. A Ctrl-C may do so before the first statement."""
+    keep_interrupt(raised)
+    if not isinstance(raised, KeyboardInterrupt):
+        logger.error("a function that Kedge calls has failed", exc_info=(kind, raised, trace))
+
+
+def left_mutator(kind: Any, raised: BaseException, trace: Any) -> Optional[int]:
+    """The same; the status that C gets."""
+    left(kind, raised, trace)
+    return int(lib.KEDGE_NO_MEMORY) if isinstance(raised, KeyboardInterrupt) else None
+
+
 def called(function: Callable[..., Any], *arguments: Any) -> Any:
     """Calls a function of the app; what it raises is logged, and raised on."""
     try:
@@ -65,24 +78,25 @@ def once(function: Callable[[], Any]) -> Callable[[], None]:
     def run() -> None:
         if first.acquire(blocking=False):
             function()
+            raise_interrupt()
 
     return run
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=left)  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_free(userdata: Any) -> None:
     drop(userdata)
 
 
-@ffi.def_extern(error=lib.KEDGE_INTERNAL)  # type: ignore[untyped-decorator]
+@ffi.def_extern(error=lib.KEDGE_INTERNAL, onerror=left_mutator)  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_mutator(tx: Any, args: Any, args_size: int, userdata: Any, error: Any) -> int:
     status: int = ffi.from_handle(userdata)(tx, args, args_size, error)
     return status
 
 
-@ffi.def_extern(error=lib.KEDGE_UNAUTHORIZED)  # type: ignore[untyped-decorator]
+@ffi.def_extern(error=lib.KEDGE_UNAUTHORIZED, onerror=left)  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_token(userdata: Any, buffer: Any, buffer_size: int) -> int:
     try:
@@ -102,21 +116,22 @@ def kedge_python_token(userdata: Any, buffer: Any, buffer_size: int) -> int:
     return int(lib.KEDGE_OK)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=left)  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_dispatch(userdata: Any, work: Any, argument: Any) -> None:
     run = None
     try:
         run = once(functools.partial(work, argument))
         ffi.from_handle(userdata).dispatch(run)
-    except BaseException:  # SystemExit, too: a watch without its work would wait for ever
+    except BaseException as raised:  # SystemExit, too: a watch without its work would wait for ever
+        keep_interrupt(raised)
         try:
             logger.exception("the dispatcher has raised; work that it has not run runs on Kedge's thread")
         finally:
             (run or functools.partial(work, argument))()  # the work must run once
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=left)  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_log(userdata: Any, level: int, event: Any, message: Any) -> None:
     guarded(ffi.from_handle(userdata).log, LogLevel(level), text_of(event), text_of(message))
@@ -128,6 +143,7 @@ def tell(userdata: Any, make: Callable[[], Any], instead: Optional[Callable[[], 
     try:
         event = make()
     except BaseException as failure:  # a KeyboardInterrupt, too: C does not tell it again
+        keep_interrupt(failure)
         guarded(functools.partial(logger.error, "what Kedge tells cannot be made", exc_info=failure))
         if instead is None:
             return
@@ -135,25 +151,25 @@ def tell(userdata: Any, make: Callable[[], Any], instead: Optional[Callable[[], 
     guarded(ffi.from_handle(userdata), event)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=left)  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_changes(userdata: Any, changes: Any, count: int) -> None:
     tell(userdata, lambda: [change_of(changes[i]) for i in range(count)], list)  # an empty one: read everything again
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=left)  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_sync_status(userdata: Any, status: Any) -> None:
     tell(userdata, lambda: status_of(status))
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=left)  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_result(userdata: Any, changes: Any) -> None:
     tell(userdata, lambda: result_of(changes), lost_result)
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+@ffi.def_extern(onerror=left)  # type: ignore[untyped-decorator]
 @entered
 def kedge_python_rejected(userdata: Any, mutation: Any) -> None:
     tell(userdata, lambda: mutation_of(mutation))

@@ -1,15 +1,17 @@
 """A database: one folder with one project."""
+import atexit
 import contextlib
 import json
 import threading
 import time
+import weakref
 from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, Set, Tuple, Type, TypeVar, Union
 
 from ._batch import Batch, UndoGroup, _Batch
 from ._callbacks import drop, keep
 from ._cursors import Indexes, Mutations, Query, Scan, _Cursor
 from ._errors import Cancelled, Error, InvalidArgument, NotFound, Timeout, call, text_of
-from ._handles import Handle, SharedHandle, close_forgotten, here, refuse_callback, refuse_close
+from ._handles import Handle, SharedHandle, close_forgotten, here, raise_interrupt, refuse_callback, refuse_close
 from ._library import ffi, lib
 from ._mutators import NOTHING, Mutator, edit
 from ._records import (Change, LogLevel, Mutation, Outcome, RepairReport, ResultChanges, Stats, SyncStatus, UndoResult, UndoState,
@@ -47,6 +49,7 @@ class Database:
         self._handle = _DatabaseHandle(pointer, lib.kedge_close)
         self._kept = kept  # what C refers to as long as the database is open
         self._children: Set[Handle] = set()  # that are open
+        living.add(weakref.ref(self, living.discard))
 
     def __enter__(self) -> "Database":
         return self
@@ -84,7 +87,7 @@ class Database:
         """What a function of C gives in its last output, as a handle that ends with the database at the latest."""
         made = ffi.new(result)
         with self._handle as db:
-            call(function, db, *arguments, made)
+            make(made, free, function, db, *arguments)
             handle = kind(made[0], free)
             handle.join(self._children)
         return handle
@@ -241,9 +244,34 @@ class Database:
 
     def sync(self, timeout: Optional[float] = 30.0) -> None:
         """Pushes what is pending, and pulls. When it returns, the server has decided every edit made before the call.
-        `timeout` is in seconds; None: no limit. Raises Timeout, NetworkFailed and others, after which no edit is lost."""
+        `timeout` is in seconds; None: no limit. Raises Timeout, NetworkFailed and others, after which no edit is lost. A
+        Ctrl-C ends the wait, and sync goes on in the background."""
+        limit = milliseconds(timeout)
+        self._wait(lambda: self._edit(lib.kedge_sync, limit))
+
+    def _wait(self, work: Callable[[], Made]) -> Made:
+        """Does what waits for the server. Python runs signal handlers on the main thread alone, and not in a call of C: so
+        another thread waits for that one. When a handler raises, it goes on until the time is over, or until the database is
+        closed. A thread that runs the loop, or is in a callback, waits itself."""
         with self._handle as db:
-            call(lib.kedge_sync, db, milliseconds(timeout))
+            has_loop = lib.kedge_loop_descriptor(db) >= 0
+        if has_loop or here.callbacks or threading.current_thread() is not threading.main_thread():
+            return work()
+        made: List[Made] = []
+        raised: List[BaseException] = []
+
+        def wait() -> None:
+            try:
+                made.append(work())
+            except BaseException as failure:
+                raised.append(failure)
+
+        thread = threading.Thread(target=wait, name="kedge-wait", daemon=True)
+        thread.start()
+        thread.join()
+        if raised:
+            raise raised[0]
+        return made[0]
 
     def wait(self, sequence: int, timeout: Optional[float] = 30.0) -> Outcome:
         """Waits until the edit is decided and pulled. `timeout` is in seconds; None: no limit. Raises Timeout when the edit
@@ -253,8 +281,7 @@ class Database:
         while True:
             left = WAIT_SLICE_S if until is None else until - time.monotonic()
             try:
-                with self._handle as db:
-                    call(lib.kedge_wait, db, sequence, milliseconds(max(0.0, min(left, WAIT_SLICE_S))), outcome)
+                self._edit(lib.kedge_wait, sequence, milliseconds(max(0.0, min(left, WAIT_SLICE_S))), outcome)
                 return Outcome(outcome[0])
             except Timeout:
                 if left < WAIT_SLICE_S:
@@ -294,11 +321,14 @@ class Database:
     def history(self, before: int = 0, limit: int = 100, timeout: Optional[float] = 30.0) -> List[Dict[str, Any]]:
         """Asks the server for versions of the project, newest first. `before`: only versions below this one; 0: from the
         newest on. `limit`: 1 to 100. `timeout` is in seconds; None: as long as a request may take."""
-        document = ffi.new("kedge_document **")
-        with self._handle as db:
-            call(lib.kedge_history, db, before, limit, milliseconds(timeout), document)
-            text = document_text(document[0])
-        versions: List[Dict[str, Any]] = json.loads(text)
+        document, timeout_ms = ffi.new("kedge_document **"), milliseconds(timeout)
+
+        def ask() -> str:
+            with self._handle:  # until the document is freed
+                self._edit(lib.kedge_history, before, limit, timeout_ms, document)
+                return document_text(document[0])
+
+        versions: List[Dict[str, Any]] = json.loads(self._wait(ask))
         return versions
 
     # Watches
@@ -332,7 +362,8 @@ class Database:
         made, userdata = ffi.new(result), keep(callback)
         try:
             with self._handle as db:
-                call(function, db, *arguments, trampoline, userdata, lib.kedge_python_free, made)
+                make(made, lambda pointer: handle_of(pointer).close(), function, db, *arguments, trampoline, userdata,
+                     lib.kedge_python_free)
                 handle = handle_of(made[0])
                 handle.join(self._children)
         except Error:
@@ -389,8 +420,7 @@ class Database:
         """Of a database that was opened with caller_driven: does what is due, and returns after how many seconds to call
         it again at the latest, also when fileno() could not be read."""
         wait_ms = ffi.new("int32_t *")
-        with self._handle as db:
-            call(lib.kedge_loop_run, db, wait_ms)
+        self._edit(lib.kedge_loop_run, wait_ms)
         return float(wait_ms[0]) / 1000
 
     def fileno(self) -> int:
@@ -402,6 +432,19 @@ class Database:
         return descriptor
 
 
+living: Set["weakref.ref[Database]"] = set()
+
+
+@atexit.register
+def close_all() -> None:
+    """Closes what is still open when the interpreter ends, while Kedge's threads can call functions of the app. Soon after, Python
+    ends each thread that wants to run, also in the middle of a callback: a close would wait for the callback for ever."""
+    for each in list(living):
+        db = each()
+        if db is not None:
+            db.close()
+
+
 def end(pointer: Any, kept: Sequence[Any]) -> None:
     """Closes a database in C, and forgets what C referred to. C refuses that in a function that it calls, where garbage
     may have been collected before the function began: then a thread does it."""
@@ -410,6 +453,20 @@ def end(pointer: Any, kept: Sequence[Any]) -> None:
             drop(each)
     else:
         threading.Thread(target=end, args=(pointer, kept), name="kedge-close").start()
+
+
+def make(made: Any, free: Callable[[Any], Any], function: Any, *arguments: Any) -> None:
+    """Calls a function that gives a pointer in its last output, `made`. A Ctrl-C may come during the call of C, and is raised
+    behind it: then nobody would have the pointer."""
+    try:
+        try:
+            call(function, *arguments, made)
+        finally:
+            raise_interrupt()
+    except BaseException:
+        if made[0] != ffi.NULL:
+            free(made[0])
+        raise
 
 
 def document_text(document: Any) -> str:
@@ -476,10 +533,11 @@ def open(path: str, *, organization: str, project: str, url: Optional[str] = Non
             options.dispatch = lib.kedge_python_dispatch
         if log is not None:
             options.log = lib.kedge_python_log
-        call(lib.kedge_open, options, made)
+        make(made, lambda pointer: end(pointer, kept), lib.kedge_open, options)
     except BaseException:
-        for each in kept:
-            drop(each)
+        if made[0] == ffi.NULL:
+            for each in kept:
+                drop(each)
         raise
     return Database(made[0], kept)
 

@@ -11,12 +11,26 @@ class Here(threading.local):
     callbacks = 0  # how deep it is in functions that Kedge calls
     mutators = 0  # and in mutators
     raised: Optional[BaseException] = None  # by the mutator that failed last
+    interrupt: Optional[KeyboardInterrupt] = None  # that came in a function that C has called
 
     def __init__(self) -> None:
         self.handles: List[Handle] = []  # that this thread is in a use of: one for each use
 
 
 here = Here()
+
+
+def keep_interrupt(raised: BaseException) -> None:
+    """A Ctrl-C comes on the main thread, also in a function that C has called there. It cannot go through C."""
+    if isinstance(raised, KeyboardInterrupt):
+        here.interrupt = raised
+
+
+def raise_interrupt() -> None:
+    """Raises what keep_interrupt() has kept, behind the call of C."""
+    interrupt, here.interrupt = here.interrupt, None
+    if interrupt is not None:
+        raise interrupt from None
 
 
 class Process:

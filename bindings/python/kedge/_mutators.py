@@ -4,7 +4,7 @@ from typing import Any, Callable, Iterator, NoReturn, Optional, Tuple
 
 from ._callbacks import logger
 from ._errors import Closed, Error, NoMemory, NotFound, Rejected, call, text_of
-from ._handles import Handle, here
+from ._handles import Handle, here, keep_interrupt, raise_interrupt
 from ._library import ffi, lib
 from ._records import Caller
 from ._texts import as_json, check_strings, sized_text, terminated, utf8
@@ -140,6 +140,7 @@ class Mutator:
         try:
             self.function(transaction, json.loads(sized_text(args, args_size)))
         except BaseException as raised:  # none may go through C; edit() raises it again
+            keep_interrupt(raised)
             here.raised = raised
             return self._refuse(transaction, raised, error)
         finally:
@@ -149,10 +150,10 @@ class Mutator:
 
     def _refuse(self, transaction: Transaction, raised: BaseException, error: Any) -> int:
         """A failure of a call on the transaction is passed on. Any other exception is the mutator's mistake, but for one
-        for want of memory, which rejects nothing."""
+        for want of memory and for a Ctrl-C, which reject nothing: the mutator may be one of a pending edit that runs again."""
         if isinstance(raised, Error) and raised is transaction._failure:
             return _give(error, raised.status, raised.code, raised.message)
-        if isinstance(raised, MemoryError):
+        if isinstance(raised, (MemoryError, KeyboardInterrupt)):
             return _give(error, lib.KEDGE_NO_MEMORY, "out-of-memory", "the mutator has no memory")
         logger.warning("the mutator %r has raised", self.name, exc_info=raised)
         message = f"{type(raised).__name__}: {raised}".encode("utf-8", "replace").replace(b"\0", b" ")
@@ -160,8 +161,8 @@ class Mutator:
 
 
 def edit(handle: Handle, function: Any, *arguments: Any) -> None:
-    """Calls a function that makes an edit. It runs mutators on this thread: what one of them raised is the cause of the
-    failure."""
+    """Calls a function that makes an edit, or one that runs the loop. It runs mutators on this thread: what one of them raised
+    is the cause of the failure. A Ctrl-C in a function that it has called is raised here."""
     here.raised = None
     try:
         with handle as pointer:
@@ -169,10 +170,12 @@ def edit(handle: Handle, function: Any, *arguments: Any) -> None:
     except (Rejected, NoMemory) as failure:
         raised, here.raised = here.raised, None
         if raised is not None and not isinstance(raised, Exception):
-            raise raised from None  # KeyboardInterrupt and the like
+            raise raised from None  # SystemExit and the like
         if isinstance(raised, Error):
             raise failure from None
         raise failure from raised
+    finally:
+        raise_interrupt()
 
 
 def _give(error: Any, status: int, code: str, message: str) -> int:

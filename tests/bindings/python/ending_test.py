@@ -8,6 +8,8 @@ import logging
 import os
 import pathlib
 import signal
+import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -16,10 +18,18 @@ import unittest
 from unittest import mock
 
 import kedge
-from kedge import _callbacks, _cursors, _database, _handles
+from kedge import _callbacks, _cursors, _database, _errors, _handles
 
 WAIT_S = 120
 NOTE = {"collection": "notes", "id": "1", "value": 1}
+
+# A program that leaves its database open, while its callback is due.
+LEFT_OPEN = """
+import sys, kedge
+db = kedge.open(sys.argv[1], organization="acme", project="plan")
+watch = db.watch(print)
+db.mutate("kedge.put", {"collection": "notes", "id": "1", "value": 1})
+"""
 
 
 class Case(unittest.TestCase):
@@ -68,6 +78,128 @@ class Interrupts(Case):
         db.close()
         self.assert_is_closed()
 
+    def behind(self):
+        """A Ctrl-C that Python sees behind the next calls of C."""
+        function = _database.call
+
+        def call(*arguments):
+            function(*arguments)
+            raise KeyboardInterrupt
+
+        return mock.patch.object(_database, "call", call)
+
+    def test_an_open_that_is_interrupted_leaves_nothing_open(self):
+        kept = len(_callbacks._kept)
+        with self.behind():
+            self.assertRaises(KeyboardInterrupt, self.open, log=print)
+        self.assert_is_closed()
+        self.assertEqual(len(_callbacks._kept), kept)
+
+    def test_a_cursor_or_a_watch_that_is_interrupted_leaves_nothing_open(self):
+        with self.open() as db:
+            kept = len(_callbacks._kept)
+            with self.behind():
+                for _ in range(kedge.LIMITS["READERS"]):
+                    self.assertRaises(KeyboardInterrupt, db.scan, "notes")
+                for begin in (db.watch, db.watch_status, lambda tell: db.watch_query(tell, "SELECT id FROM notes")):
+                    self.assertRaises(KeyboardInterrupt, begin, self.fail)
+            self.assertEqual(list(db.scan("notes")), [])
+            self.assertEqual(len(_callbacks._kept), kept)
+
+    def test_a_mutator_that_is_interrupted_as_it_runs_again_rejects_nothing(self):
+        interrupted = []
+
+        def count(tx, args):
+            if interrupted:
+                raise interrupted.pop()
+            tx.put("counts", "notes", len(list(tx.items("notes"))))
+
+        def opened(version):
+            return self.open(client_mutators=[kedge.Mutator("count", version, count)])
+
+        def state(db):
+            return db.get("notes", "1", None), db.get("counts", "notes"), db.status().pending
+
+        with opened(1) as db:
+            db.mutate("kedge.put", NOTE)
+            db.mutate("count", None)
+            interrupted.append(KeyboardInterrupt())
+            self.assertRaises(KeyboardInterrupt, db.cancel, 1)
+            self.assertEqual(state(db), (None, 0, 2))
+        interrupted.append(KeyboardInterrupt())
+        self.assertRaises(KeyboardInterrupt, opened, 2)
+        self.assert_is_closed()
+        with opened(2) as db:
+            self.assertEqual(state(db), (None, 0, 2))
+
+    def test_an_edit_that_is_interrupted_while_it_waits_for_its_turn_is_not_rejected(self):
+        inside, main = threading.Event(), threading.get_ident()
+
+        def is_in_c():
+            frame = sys._current_frames()[main]
+            return frame.f_code is _errors.call.__code__ and frame.f_lineno == frame.f_code.co_firstlineno + 3
+
+        @kedge.mutator("slow")
+        def slow(tx, args):
+            inside.set()
+            while not is_in_c():
+                pass
+            os.kill(os.getpid(), signal.SIGINT)
+
+        @kedge.mutator("quick")
+        def quick(tx, args):
+            tx.put("notes", "1", args)
+
+        with self.open(client_mutators=[slow, quick]) as db:
+            thread = threading.Thread(target=db.mutate, args=("slow", None))
+            thread.start()
+            self.assertTrue(inside.wait(WAIT_S))
+            self.assertRaises(KeyboardInterrupt, db.mutate, "quick", 1)
+            thread.join(WAIT_S)
+            self.assertEqual(db.status().pending, 1)
+
+    def test_a_callback_that_is_interrupted_ends_the_loop_that_calls_it(self):
+        told, given = [], []
+
+        def callback(changes):
+            told.append(changes)
+            raise KeyboardInterrupt
+
+        def run_until_told(db):
+            while not told:
+                db.run_loop()
+                if given:
+                    given.pop()()
+
+        for value, dispatch in enumerate((None, given.append)):
+            told.clear()
+            with self.open(caller_driven=True, dispatch=dispatch) as db, db.watch(callback):
+                db.mutate("kedge.put", {**NOTE, "value": value})
+                self.assertRaises(KeyboardInterrupt, run_until_told, db)
+                db.run_loop()
+
+    def test_a_sync_or_a_history_that_is_interrupted_ends_at_once(self):
+        for wait in (kedge.Database.sync, kedge.Database.history):
+            with socket.create_server(("127.0.0.1", 0)) as server:
+                url = "http://127.0.0.1:%d" % server.getsockname()[1]
+
+                def interrupt():
+                    connection, _ = server.accept()
+                    self.addCleanup(connection.close)  # it never answers
+                    os.kill(os.getpid(), signal.SIGINT)
+
+                def ask(db):
+                    db.set_online(True)
+                    wait(db, timeout=WAIT_S / 4)
+
+                thread = threading.Thread(target=interrupt)
+                thread.start()
+                with self.open(url=url, offline=True) as db:
+                    begun = time.monotonic()
+                    self.assertRaises(KeyboardInterrupt, ask, db)
+                    self.assertLess(time.monotonic() - begun, WAIT_S / 8)
+                thread.join(WAIT_S)
+
     def test_a_close_of_a_watch_that_is_interrupted_does_not_stop_that_of_the_database(self):
         db = self.open()
         watch = db.watch(print)
@@ -81,6 +213,13 @@ class Interrupts(Case):
         self.assertRaises(KeyboardInterrupt, watch.close)
         threading.Thread(target=lambda: (db.close(), closed.set()), daemon=True).start()
         self.assertTrue(closed.wait(WAIT_S))
+        self.assert_is_closed()
+
+
+class Exit(Case):
+    def test_a_database_that_a_program_leaves_open_does_not_keep_it_from_its_end(self):
+        program = subprocess.run([sys.executable, "-c", LEFT_OPEN, self.path], capture_output=True, text=True, timeout=WAIT_S)
+        self.assertEqual((program.returncode, program.stderr), (0, ""))
         self.assert_is_closed()
 
 
