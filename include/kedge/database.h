@@ -13,8 +13,10 @@ KEDGE_BEGIN_DECLS
  * serializes calls from several threads. The folder may be open several times at once, in one
  * process or several. Each process must call kedge_open itself: a child process must not use a
  * database that was open at the fork(), and shares its locks until it calls exec() or ends
- * (docs/reference/c-api.md). Kedge leaves the process's signal handlers alone, and its threads get
- * no signals. */
+ * (docs/reference/c-api.md). Kedge leaves the process's signal handlers alone. Its threads get no
+ * signals, but those of a fault of their own, as in a callback (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+ * SIGTRAP): a handler of the app that reports crashes sees it. A program that a callback starts on
+ * such a thread inherits that the others are blocked. */
 typedef struct kedge_db kedge_db;
 
 /* Gives the token for the header `Authorization: Bearer`. Kedge calls it on the worker thread

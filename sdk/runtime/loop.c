@@ -10,7 +10,7 @@
 #include <signal.h>
 
 /* Writing to a connection that its peer has closed raises SIGPIPE in OpenSSL. The worker thread has
- * all signals blocked; the app's thread keeps its own mask, and gets no SIGPIPE of ours. */
+ * it blocked; the app's thread keeps its own mask, and gets no SIGPIPE of ours. */
 typedef struct signal_guard {
     sigset_t before;
     bool was_pending;

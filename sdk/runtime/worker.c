@@ -409,6 +409,8 @@ static void *run(void *context)
 
 kedge_status kedge_worker_start(kedge_db *db, kedge_error *error)
 {
+    /* A fault in a callback reaches the handler of the app, such as one that reports crashes. */
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
     sigset_t all;
     sigset_t before;
     if (db->caller_driven) {
@@ -416,6 +418,8 @@ kedge_status kedge_worker_start(kedge_db *db, kedge_error *error)
         return KEDGE_OK;
     }
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&db->thread, NULL, run, db);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

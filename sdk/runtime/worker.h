@@ -9,7 +9,7 @@
 kedge_net_sink kedge_worker_sink(kedge_db *db);
 kedge_driver_host kedge_worker_host(kedge_db *db);
 
-/* Starts the worker; in its thread all signals are blocked. */
+/* Starts the worker; in its thread all signals are blocked, but those of faults. */
 kedge_status kedge_worker_start(kedge_db *db, kedge_error *error);
 /* End the worker. kedge_worker_stop ends the rounds, and ends waiting threads with KEDGE_CANCELLED;
  * kedge_worker_join waits until the worker thread, the callbacks and the calls of other threads

@@ -1,9 +1,10 @@
 /* Callbacks on threads of a dispatcher: each change is told, however long a callback takes, and
- * kedge_close waits for those that run. */
+ * kedge_close waits for those that run. And on Kedge's thread: which signals it gets. */
 #include "tests/runtime/client.h"
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <time.h>
@@ -197,9 +198,37 @@ static void test_closing_waits_for_a_callback_that_has_freed_its_watch(void **st
     }
 }
 
+static void note_blocked(void *userdata, kedge_log_level level, const char *event,
+                         const char *message)
+{
+    (void)level;
+    (void)event;
+    (void)message;
+    pthread_sigmask(SIG_BLOCK, NULL, userdata);
+}
+
+/* A crash in a callback is reported by the app's handler, if it has one. */
+static void test_a_callback_on_the_worker_gets_the_signals_of_its_faults_alone(void **state)
+{
+    sigset_t blocked;
+    kedge_options options = client_options(*state, NULL);
+    options.log = note_blocked;
+    options.log_level = KEDGE_LOG_INFO;
+    options.userdata = &blocked;
+    sigemptyset(&blocked);
+    kedge_close(client_open(&options)); /* which writes "stopped" */
+    for (int number = 1; number <= SIGSYS; number++) {
+        bool of_fault = number == SIGSEGV || number == SIGBUS || number == SIGFPE ||
+                        number == SIGILL || number == SIGTRAP;
+        bool can_be_blocked = number != SIGKILL && number != SIGSTOP;
+        assert_int_equal(sigismember(&blocked, number), can_be_blocked && !of_fault);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CLIENT_FOLDER_TEST(test_a_callback_on_the_worker_gets_the_signals_of_its_faults_alone),
         CLIENT_FOLDER_TEST(test_what_changes_while_a_callback_runs_is_told_when_it_has_ended),
         CLIENT_FOLDER_TEST(test_closing_waits_for_a_callback_that_has_freed_its_watch),
     };
