@@ -19,8 +19,8 @@
 #endif
 
 /* Nullability, as clang spells it, so that Swift imports exact optionals. A pointer that is not
- * marked as nullable is never NULL. Pointers to pointers are left unmarked, about which clang would
- * warn in every source that includes a header. */
+ * marked as nullable is never NULL. Pointers to pointers have no mark. Clang would warn of each of
+ * these in every source that includes a header, so the pragmas turn that warning off. */
 #if defined(__clang__)
 #define KEDGE_NULLABLE _Nullable
 #define KEDGE_ASSUME_NONNULL_BEGIN                                                                 \
@@ -35,7 +35,7 @@
 #define KEDGE_ASSUME_NONNULL_END
 #endif
 
-#if defined(__MINGW32__) /* where format(printf) means that of Windows' old C library */
+#if defined(__MINGW32__) /* format(printf) is the format of Windows' old C library there */
 #define KEDGE_PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
 #elif defined(__GNUC__)
 #define KEDGE_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -63,23 +63,26 @@
 
 KEDGE_BEGIN_DECLS
 
-/* Structs that later versions of Kedge may extend say how large they are in the headers that the
- * app was compiled with. Start from their KEDGE_…_INIT, which sets `size`, also for a struct that
- * Kedge fills. New members come at the end, and zero in one means what was meant before the member
- * existed. Kedge reads and fills no more than `size` bytes. In a struct that is larger than the
- * library's own, the members that the library does not know must be zero when the struct is given
- * to Kedge (else KEDGE_UNSUPPORTED "struct-newer"), and become zero when Kedge fills it. A `size`
- * that no version has is KEDGE_INVALID_ARGUMENT "struct-size".
+/* A struct that later versions of Kedge may extend has a member `size`: the bytes of the struct in
+ * the headers that the app was compiled with. Start from the struct's KEDGE_…_INIT, which sets
+ * `size`, also when Kedge fills the struct. Kedge reads and fills no more than `size` bytes. Later
+ * versions add members at the end. Zero in such a member means the behaviour of the versions that
+ * do not have it.
  *
- * Options also have a `version`, which rises only when a member changes its meaning: another one
- * than the library's is KEDGE_INVALID_ARGUMENT "struct-version". Structs without `size` never
- * change.
+ * The app's struct may be larger than the library's own, when the app has newer headers. Then the
+ * members that the library does not know must be zero in a struct that the app gives to Kedge
+ * (else KEDGE_UNSUPPORTED "struct-newer"). In a struct that Kedge fills, Kedge sets them to zero. A
+ * `size` that no version can have is KEDGE_INVALID_ARGUMENT "struct-size".
+ *
+ * Structs of options also have a `version`, which rises only when a member changes its meaning. A
+ * `version` other than the library's is KEDGE_INVALID_ARGUMENT "struct-version". Structs without
+ * `size` never change.
  *
  * The initialisers are for C11 and for C++17. A kedge_error starts as `= {0}` in C, as `= {}` in
  * C++. */
 
 /* Returns the version of the library at run time, for example "0.1.0". KEDGE_VERSION_STRING is the
- * version of the headers at compile time. Static storage; any thread. */
+ * version of the headers at compile time. The text is static. Any thread. */
 KEDGE_API const char *kedge_library_version(void);
 
 KEDGE_END_DECLS

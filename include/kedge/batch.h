@@ -1,5 +1,6 @@
 /* Several edits as one: all of them apply, or none does, here and on the server. They are one
- * mutation with one sequence, they are decided in one version, and watches are told once.
+ * mutation with one sequence. The server decides them in one version, and watches are called once
+ * for all of them.
  *
  *   kedge_batch *batch;
  *   status = kedge_batch_begin(db, &batch, &error);
@@ -18,32 +19,35 @@
 
 KEDGE_BEGIN_DECLS
 
-/* Edits that are collected. One thread at a time; several batches of a database do not disturb
- * each other. */
+/* The edits of a batch that is not committed yet. Only one thread at a time may use a batch. A
+ * database may have several batches at once; each has its own edits. */
 typedef struct kedge_batch kedge_batch;
 
 /* Makes an empty batch. The caller owns `*batch` and must free it with kedge_batch_free before
- * it closes the database. Errors: KEDGE_INVALID_ARGUMENT, KEDGE_NO_MEMORY. */
+ * it closes the database. Any thread. Errors: KEDGE_INVALID_ARGUMENT, KEDGE_NO_MEMORY. */
 KEDGE_API kedge_status kedge_batch_begin(kedge_db *db, kedge_batch **batch,
                                          kedge_error *KEDGE_NULLABLE error);
 
-/* Adds an edit. It is not run yet; when it is, its mutator sees what the edits before it did.
- * `name` and `args` are those of kedge_mutate, and are copied; `args` is checked here. When this
- * fails, the batch is as it was. Errors: KEDGE_NOT_FOUND for an unknown mutator;
- * KEDGE_INVALID_JSON; KEDGE_INVALID_ARGUMENT "batch-in-batch" for the name kedge.batch;
- * KEDGE_LIMIT_EXCEEDED "batch-too-large": a batch has at most KEDGE_LIMIT_BATCH_MUTATIONS edits,
- * and all of it at most KEDGE_LIMIT_ARGS_BYTES; "json-too-deep": args of a batch may be nested
- * 61 deep; KEDGE_NO_MEMORY. */
+/* Adds an edit. Its mutator runs at kedge_batch_commit, and sees there what the edits before it
+ * did. `name` and `args` are those of kedge_mutate, and are copied; `args` is checked here. When
+ * kedge_batch_add fails, the batch is as it was.
+ *
+ * Errors: KEDGE_NOT_FOUND for an unknown mutator; KEDGE_INVALID_JSON; KEDGE_INVALID_ARGUMENT
+ * "batch-in-batch" for the name kedge.batch; KEDGE_LIMIT_EXCEEDED "batch-too-large" for more than
+ * KEDGE_LIMIT_BATCH_MUTATIONS edits, or when the batch as JSON would have more than
+ * KEDGE_LIMIT_ARGS_BYTES; KEDGE_LIMIT_EXCEEDED "json-too-deep" for args that are nested deeper than
+ * 61; KEDGE_NO_MEMORY. */
 KEDGE_API kedge_status kedge_batch_add(kedge_batch *batch, const char *name, const char *args,
                                        size_t args_size, kedge_error *KEDGE_NULLABLE error);
 
-/* Makes the edits, in the order in which they were added, as kedge_mutate makes one: when it
- * returns KEDGE_OK, they are on the disk, and every read shows them. The batch is then empty and
- * may be filled again. When it fails, nothing was changed, and the batch is as it was.
- * `sequence` may be NULL. Errors: KEDGE_REJECTED when a mutator refused, with its code and the
- * index of the edit, from 0 on, in the message; KEDGE_INVALID_ARGUMENT "batch-empty"; and those
- * of kedge_mutate. The limits of one mutation hold for the batch as a whole: see
- * docs/reference/mutators.md. */
+/* Makes the edits, in the order in which they were added, as kedge_mutate makes one, and waits as
+ * kedge_mutate does. When it returns KEDGE_OK, the edits are on the disk, and every read shows
+ * them; the batch is then empty and may be filled again. When it fails, nothing was changed, and
+ * the batch is as it was. `*sequence` is that of the whole batch; `sequence` may be NULL. The
+ * limits of one mutation hold for the batch as a whole: see docs/reference/mutators.md.
+ *
+ * Errors: KEDGE_REJECTED when a mutator refused, with its code; the message has the index of its
+ * edit, from 0 on. KEDGE_INVALID_ARGUMENT "batch-empty"; and those of kedge_mutate. */
 KEDGE_API kedge_status kedge_batch_commit(kedge_batch *batch, int64_t *KEDGE_NULLABLE sequence,
                                           kedge_error *KEDGE_NULLABLE error);
 

@@ -76,8 +76,8 @@ KEDGE_API kedge_status kedge_tx_get_json(kedge_tx *tx, const char *collection,
 
 /* Writes an item. `value` stays the caller's. KEDGE_INVALID_ARGUMENT when it is NULL, or is no
  * JSON: a number in it is not finite, a text is no UTF-8, or it is nested deeper than
- * KEDGE_LIMIT_JSON_DEPTH. Numbers are written with all of their digits, of which cJSON's own
- * printer cuts some. */
+ * KEDGE_LIMIT_JSON_DEPTH. Numbers are written with all of their digits; cJSON's own printer would
+ * leave some out. */
 KEDGE_API kedge_status kedge_tx_put_json(kedge_tx *tx, const char *collection,
                                          const char *KEDGE_NULLABLE id,
                                          const cJSON *KEDGE_NULLABLE value,
@@ -115,9 +115,9 @@ KEDGE_API kedge_status kedge_tx_call_json(kedge_tx *tx, const char *name,
 /* The member's text, borrowed; NULL when it is missing or has another type. */
 KEDGE_API const char *KEDGE_NULLABLE kedge_member_text(const cJSON *KEDGE_NULLABLE object,
                                                        const char *member);
-/* Read a member of an object into `*value`. KEDGE_INVALID_ARGUMENT "args-invalid" when the member
- * is missing or has another type, or is to be an integer and is not whole or beyond 2^53 - 1 or
- * -(2^53 - 1). `*value` is unchanged then. */
+/* Read a member of an object into `*value`. Errors: KEDGE_INVALID_ARGUMENT "args-invalid" when the
+ * member is missing or has another type; for kedge_member_integer also when the number is not
+ * whole, or not between -(2^53 - 1) and 2^53 - 1. */
 KEDGE_API kedge_status kedge_member_integer(const cJSON *KEDGE_NULLABLE object, const char *member,
                                             int64_t *value, kedge_error *KEDGE_NULLABLE error);
 KEDGE_API kedge_status kedge_member_number(const cJSON *KEDGE_NULLABLE object, const char *member,
@@ -125,8 +125,9 @@ KEDGE_API kedge_status kedge_member_number(const cJSON *KEDGE_NULLABLE object, c
 KEDGE_API kedge_status kedge_member_boolean(const cJSON *KEDGE_NULLABLE object, const char *member,
                                             bool *value, kedge_error *KEDGE_NULLABLE error);
 
-/* Set or replace a member of an object. KEDGE_INVALID_ARGUMENT when `object` is none or `text` is
- * NULL; KEDGE_NO_MEMORY. kedge_member_set owns `value` from the call on, also when it fails. */
+/* Set or replace a member of an object. `text` is copied. kedge_member_set owns `value` from the
+ * call on, also when it fails. Errors: KEDGE_INVALID_ARGUMENT when `object` is no object, or `text`
+ * is NULL; KEDGE_NO_MEMORY. */
 KEDGE_API kedge_status kedge_member_set(cJSON *object, const char *member,
                                         cJSON *KEDGE_NULLABLE value,
                                         kedge_error *KEDGE_NULLABLE error);

@@ -1,8 +1,9 @@
 /* Errors: a status that functions return, and details in a struct that the caller owns.
  *
  * Every function that can fail returns kedge_status and takes `kedge_error *error` as its last
- * parameter. The parameter may be NULL. A function that fails fills the struct and does not change
- * its other outputs. A function that succeeds does not change the struct. */
+ * parameter, except kedge_close, which takes no error. The parameter may be NULL. A function that
+ * fails fills the struct and does not change its other outputs, unless its comment says otherwise.
+ * A function that succeeds does not change the struct. */
 #ifndef KEDGE_ERROR_H
 #define KEDGE_ERROR_H
 
@@ -47,7 +48,8 @@ typedef struct kedge_error {
     char message[256];
 } kedge_error;
 
-/* The name of a status, for example "disk-full". Static storage; any thread. */
+/* Returns the name of a status, for example "disk-full"; "unknown" for a number that is none of the
+ * above. The text is static. Any thread. */
 KEDGE_API const char *kedge_status_name(kedge_status status);
 
 KEDGE_END_DECLS

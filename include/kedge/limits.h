@@ -6,7 +6,7 @@
 #define KEDGE_LIMIT_NAME_BYTES              64      /* organization, project, collection, mutator */
 #define KEDGE_LIMIT_SCHEMA_VERSION_BYTES    64      /* of an app */
 #define KEDGE_LIMIT_CLIENT_ID_BYTES         128     /* client and client group ids */
-#define KEDGE_LIMIT_ITEM_ID_BYTES           512     /* UTF-8 without NUL, also empty */
+#define KEDGE_LIMIT_ITEM_ID_BYTES           512     /* UTF-8 without NUL; may be empty */
 #define KEDGE_LIMIT_PROJECT_RECORD_BYTES    1536    /* canonical JSON of the project record */
 #define KEDGE_LIMIT_ITEM_BYTES              8388608 /* canonical JSON of one item: 8 MiB */
 #define KEDGE_LIMIT_ARGS_BYTES              8388608 /* canonical JSON of a mutation's args: 8 MiB */
@@ -30,8 +30,8 @@
 #define KEDGE_LIMIT_WATCH_ROWS  10000
 #define KEDGE_LIMIT_WATCH_BYTES 16777216 /* keys and rows: 16 MiB */
 
-/* Scans, queries and lists that a database has open at once, with each kedge_get while it runs and
- * with those of Kedge's own work. */
+/* How many scans, queries and lists of a database may be open at once. Each kedge_get counts while
+ * it runs, and so does each read that Kedge makes for its own work. */
 #define KEDGE_LIMIT_READERS 64
 
 /* Requests. */
@@ -39,7 +39,7 @@
 #define KEDGE_LIMIT_PUSH_MUTATIONS      10000
 #define KEDGE_LIMIT_MUTATION_CHANGES    10000 /* items changed by one mutation */
 #define KEDGE_LIMIT_BATCH_MUTATIONS     10000 /* in one kedge.batch */
-#define KEDGE_LIMIT_APPLY_ATTEMPTS      5 /* of a client-only mutation, until conflicts end it */
+#define KEDGE_LIMIT_APPLY_ATTEMPTS      5 /* of a client-only mutation that conflicts */
 #define KEDGE_LIMIT_OUTCOMES_PER_PULL   1000
 #define KEDGE_LIMIT_EARLIER_CLIENTS     64 /* named in one retire request */
 #define KEDGE_LIMIT_REQUEST_DEADLINE_MS 30000

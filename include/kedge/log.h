@@ -14,10 +14,10 @@ typedef enum kedge_log_level {
     KEDGE_LOG_DEBUG = 3
 } kedge_log_level;
 
-/* `event` is stable and for programs; `message` is an English text for people, and may change. No
- * line has a token, args or a value of an item. Both are borrowed during the call. Kedge calls
- * the function on the worker thread, one line at a time. The function may call what a callback of
- * kedge_watch may call.
+/* `event` is stable and for programs; `message` is an English text for people, and may change. Both
+ * are borrowed during the call. No line has a token, args or a value of an item. Kedge calls the
+ * function on the worker thread, or on the thread that runs the loop (kedge/loop.h), one line at a
+ * time. The function may call what a callback of kedge_watch may call.
  *
  *   error    outbox-damaged     outbox.db is damaged: sync has stopped
  *   warning  request-failed     a request had no response, or one with a status from 400 on

@@ -11,15 +11,15 @@ KEDGE_BEGIN_DECLS
 #define KEDGE_ORDER_KEY_SIZE 256
 
 /* Makes a key that sorts between `before` and `after` when keys are compared byte by byte, as
- * strcmp and SQL do. NULL or "" is no bound on that side. A key has digits and letters. At
- * an end of a list keys stay short (6 bytes for a million items). When keys are put between the
- * same two neighbours again and again, about every sixth one is a byte longer.
+ * strcmp and SQL do. NULL or "" is no bound on that side. A key consists of digits and letters, and
+ * is NUL-terminated. Keys at an end of a list stay short (6 bytes for a million items). When keys
+ * are made between the same two neighbours again and again, about every sixth one is a byte longer.
  *
- * Two copies that put something in the same place get the same key, unless their `random` differs.
- * With 0 the key depends on the neighbours only. Otherwise it also has 18 of the bits, and is three
- * or four bytes longer. An app takes random bits and puts the key into the args of its mutation; a
- * mutator has no randomness. Items with equal keys are ordered by their ids. To put an item between
- * two such items, give the second a new key first.
+ * Two copies that make a key between the same neighbours get the same key, unless their `random`
+ * differs. With 0 the key depends on the neighbours only. Otherwise the key also depends on 18 bits
+ * of `random`, and is three or four bytes longer. A mutator has no random numbers. So an app makes
+ * the key, with random bits, and puts it into the args of the mutation. Items with equal keys are
+ * ordered by their ids. To put an item between two such items, give the second one a new key first.
  *
  * Any thread. KEDGE_INVALID_ARGUMENT "order-invalid": `before` or `after` is no order key, or
  * `before` does not sort before `after`; the message says which. KEDGE_LIMIT_EXCEEDED

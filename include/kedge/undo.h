@@ -6,22 +6,22 @@
  *   …
  *   kedge_undo(db, &result, &error);
  *
- * A group of edits records what they replaced: the smallest places at which an item differs, so
- * that changes of others to other members of the item do not matter. An undo is a new edit, the
- * built-in kedge.restore: it puts the old value back at each place that still has what the group
- * wrote. Where somebody has changed it since, their value stays. In a text that kedge_text_edit
- * edited, the edits of others stay and the group's own are taken back; what kedge.increment added
- * is subtracted. So an undo works while the group is pending and after it was decided, offline and
- * online, and is itself pending until the server decides it.
+ * A group records what its edits replaced: for each item the smallest places at which it differs.
+ * So changes of others to other members of the item do not matter. An undo is a new edit, by the
+ * built-in mutator kedge.restore. It puts the old value back at each place that still has the value
+ * that the group wrote. At a place that somebody has changed since, their value stays. In a text
+ * that kedge_text_edit edited, the group's own edits are taken back, and those of others stay. What
+ * kedge.increment added is subtracted. So an undo works while the group is pending and after it was
+ * decided, offline and online. The undo itself is pending until the server decides it.
  *
  * Warning: an undo may take back a part of a group and return KEDGE_OK: places that others have
  * changed are kept (kedge_undo_result.kept), and no mutator of the app runs. Where a rule holds for
  * several places together, such as a sum of two balances, the app needs a mutator of its own that
  * does the opposite.
  *
- * Groups are kept in memory, of this database handle alone, until it is closed: the newest
+ * Each database handle keeps its own groups, in memory, until it is closed: the newest
  * KEDGE_LIMIT_UNDO_GROUPS for undo and as many for redo, and at most KEDGE_LIMIT_UNDO_BYTES of
- * values; the oldest go first. After a restore of the backend they are forgotten. */
+ * values. The oldest groups go first. After a restore of the backend all groups are forgotten. */
 #ifndef KEDGE_UNDO_H
 #define KEDGE_UNDO_H
 
@@ -42,7 +42,7 @@ KEDGE_API kedge_status kedge_undo_begin(kedge_db *db, const char *KEDGE_NULLABLE
  * next that kedge_undo takes back, and what could be redone is forgotten. Errors: KEDGE_CONFLICT
  * "undo-not-open": this thread has begun none; KEDGE_LIMIT_EXCEEDED "undo-too-large": the group has
  * more than KEDGE_LIMIT_UNDO_CHANGES changes or KEDGE_LIMIT_UNDO_GROUP_BYTES, or memory ran out
- * for it; its edits stand and cannot be undone, and the group is closed. */
+ * for it. The group has ended then, too; its edits are kept, and cannot be undone. */
 KEDGE_API kedge_status kedge_undo_end(kedge_db *db, kedge_error *KEDGE_NULLABLE error);
 
 /* Start from KEDGE_UNDO_RESULT_INIT (see kedge/base.h). */
@@ -58,17 +58,20 @@ typedef struct kedge_undo_result {
         sizeof(kedge_undo_result), 0, 0, 0                                                         \
     }
 
-/* Takes back the newest group, durably. It can be redone then. `result` may be NULL. Places that
- * others change before the server decides stay as they are; when these are all places, the undo is
- * in the inbox of rejected edits with the code "restore-conflict". Any thread; no network is used.
+/* Takes back the newest group, durably. Then kedge_redo can make it again. `result` may be NULL.
+ * Places that others change before the server decides stay as they are. When these are all places,
+ * the undo comes into the inbox of rejected edits with the code "restore-conflict". Any thread. It
+ * does not use the network, and waits as kedge_mutate does.
+ *
  * Errors: as of kedge_mutate; KEDGE_NOT_FOUND "nothing-to-undo"; KEDGE_CONFLICT "undo-open": a
- * group must end first; KEDGE_CONFLICT "undo-conflict": all of its places were changed since, all
- * of its edits were rejected or cancelled, or another process made its client-only edits again;
- * nothing is undone, and the group is forgotten. */
+ * group must end first; KEDGE_CONFLICT "undo-conflict": all places of the group were changed since,
+ * all of its edits were rejected or cancelled, or another process has made its client-only edits
+ * again. Then nothing is undone, and the group is forgotten. */
 KEDGE_API kedge_status kedge_undo(kedge_db *db, kedge_undo_result *KEDGE_NULLABLE result,
                                   kedge_error *KEDGE_NULLABLE error);
 
-/* Takes back the newest undo, in the same way. KEDGE_NOT_FOUND "nothing-to-redo". */
+/* Takes back the newest undo, in the same way. Errors: as of kedge_undo, with KEDGE_NOT_FOUND
+ * "nothing-to-redo". */
 KEDGE_API kedge_status kedge_redo(kedge_db *db, kedge_undo_result *KEDGE_NULLABLE result,
                                   kedge_error *KEDGE_NULLABLE error);
 
@@ -88,7 +91,8 @@ typedef struct kedge_undo_state {
     }
 
 /* Fills `state`, for the app's menu. Any thread. It waits until the writers of this process are
- * done, as kedge_undo_begin and kedge_undo_end do: see kedge_mutate. */
+ * done (see kedge_mutate), as kedge_undo_begin and kedge_undo_end do. Errors:
+ * KEDGE_INVALID_ARGUMENT. */
 KEDGE_API kedge_status kedge_get_undo_state(kedge_db *db, kedge_undo_state *state,
                                             kedge_error *KEDGE_NULLABLE error);
 
