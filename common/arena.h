@@ -16,7 +16,7 @@ typedef struct kedge_arena {
 
 kedge_arena kedge_arena_make(const kedge_allocator *allocator);
 void kedge_arena_free(kedge_arena *arena);
-/* One that stands in memory of its own. NULL: no memory. */
+/* Makes an arena in memory of its own, for kedge_arena_delete. NULL: no memory. */
 kedge_arena *kedge_arena_new(const kedge_allocator *allocator);
 /* Frees an arena that kedge_arena_new has made; NULL is allowed. Takes a `void *` because it is the
  * `memory_free` of what a port gives. */
@@ -28,7 +28,7 @@ void *kedge_arena_take_array(kedge_arena *arena, size_t count, size_t size);
 /* Copies `bytes` and a NUL after them. False: no memory, and `copy` is untouched. */
 bool kedge_arena_copy(kedge_arena *arena, kedge_bytes bytes, kedge_bytes *copy);
 /* KEDGE_NO_MEMORY when something could not be taken since the arena was made or freed. A reader
- * that may fail for two reasons asks it before it says that what it reads is damaged. */
+ * that has failed calls it before it reports damage, because the reason may be memory. */
 kedge_status kedge_arena_status(const kedge_arena *arena, kedge_error *error);
 
 #endif

@@ -20,8 +20,8 @@ bool kedge_bytes_equal_text(kedge_bytes a, const char *text);
 int kedge_bytes_compare(kedge_bytes a, kedge_bytes b); /* memcmp order, shorter first */
 bool kedge_bytes_start_with(kedge_bytes bytes, kedge_bytes prefix);
 
-/* The allocator of malloc, realloc and free. Every allocator parameter of Kedge's insides is one of
- * these pointers, never NULL. */
+/* The allocator of malloc, realloc and free. Allocator parameters of Kedge's internal functions are
+ * never NULL. */
 extern const kedge_allocator kedge_allocator_default;
 
 void *kedge_allocate(const kedge_allocator *allocator, size_t size); /* zeroed; NULL: no memory */

@@ -1,8 +1,9 @@
 /* A checksum of one row of a table: whether its columns are those that were written together.
  *
- * It finds damage, not malice: anybody who can write the file can compute it. Each column goes in
- * with its type and its length, so that no two rows look alike by shifting bytes between columns.
- * Of two different rows one in 4,294,967,296 has the same one.
+ * It finds damage by accident, and not by intention: anybody who can write the file can compute the
+ * checksum. Each column goes in with its type and its length, so that bytes which move from one
+ * column to another change the checksum. Two different rows have the same checksum with a
+ * probability of 1 in 4,294,967,296.
  *
  * The mixing step is a 64 × 64 → 128 bit multiplication, folded, as in wyhash: a row of 100 bytes
  * costs some 20 ns, where zlib's crc32 takes 136 ns and SHA-256 430 ns (2 cores at 2.5 GHz). At

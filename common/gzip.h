@@ -6,8 +6,8 @@
 #include "common/bytes.h"
 
 kedge_status kedge_gzip(kedge_bytes plain, kedge_buffer *out, kedge_error *error);
-/* The same in a third of the time, into some 15 % more bytes: for what is written often, and is
- * paid by the request. */
+/* The same in a third of the time, into some 15 % more bytes: for data that is written often, into
+ * a store that charges by the request and not by the byte. */
 kedge_status kedge_gzip_quick(kedge_bytes plain, kedge_buffer *out, kedge_error *error);
 /* Returns KEDGE_CORRUPT for anything but one whole gzip stream, and KEDGE_LIMIT_EXCEEDED as soon as
  * the output would exceed `size_max`, which also bounds the work. */

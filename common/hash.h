@@ -25,12 +25,12 @@ void kedge_sha256_end(kedge_sha256_stream *stream, uint8_t hash[KEDGE_SHA256_SIZ
 void kedge_sha256_hex(kedge_bytes bytes, char hex[KEDGE_SHA256_HEX]);
 /* RFC 2104. `mac` may be where `key` is. */
 void kedge_hmac_sha256(kedge_bytes key, kedge_bytes bytes, uint8_t mac[KEDGE_SHA256_SIZE]);
-/* Overwrites what held a secret, in a way that the compiler does not leave out. */
+/* Overwrites memory that held a secret, in a way that the compiler does not leave out. */
 void kedge_cleanse(void *data, size_t size);
-/* The same to what the buffer holds, which is then freed. What it held before it grew is not
- * reached. */
+/* Overwrites the memory of the buffer, and frees it. Memory that the buffer had before it grew is
+ * not overwritten. */
 void kedge_buffer_wipe(kedge_buffer *buffer);
-/* For services that name contents by it; it protects nothing. */
+/* MD5, for services that require it as a checksum. It is no protection against forgery. */
 void kedge_md5_hex(kedge_bytes bytes, char hex[KEDGE_MD5_HEX]);
 /* Lower-case; `hex` holds 2 * size + 1 bytes. */
 void kedge_hex_encode(const uint8_t *bytes, size_t size, char *hex);

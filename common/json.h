@@ -33,8 +33,9 @@ kedge_status kedge_json_check(kedge_bytes text, uint32_t depth_max,
 /* The same of a text that must be a string, which takes no memory. */
 kedge_status kedge_json_check_string(kedge_bytes text, kedge_error *error);
 
-/* Trims white space and returns the first value's bytes in `text`, by quotes and brackets alone.
- * False when it does not end within `text`. `rest` (may be NULL) gets what follows it. */
+/* Finds the first value in `text`, by quotes and brackets alone. `*value` gets its bytes, without
+ * white space around it; `*rest` (`rest` may be NULL) gets the bytes behind it. False when the
+ * value does not end within `text`. */
 bool kedge_json_skip(kedge_bytes text, kedge_bytes *value, kedge_bytes *rest);
 
 kedge_json_type kedge_json_type_of(kedge_bytes value); /* by its first byte */
@@ -62,7 +63,8 @@ int kedge_json_key_compare(kedge_bytes a, kedge_bytes b);
 bool kedge_json_to_boolean(kedge_bytes value, bool *out);
 bool kedge_json_to_integer(kedge_bytes value, int64_t *out);
 bool kedge_json_to_number(kedge_bytes value, double *out);
-/* Whether it is an integer of at most 2^53 - 1: above it a double cannot count by one. */
+/* Whether it is an integer from -(2^53 - 1) to 2^53 - 1. Beyond these not every integer is a
+ * double. */
 bool kedge_json_is_integer(double number);
 /* Appends the decoded UTF-8 of a string value to `out`. */
 bool kedge_json_to_text(kedge_bytes value, kedge_buffer *out);

@@ -50,10 +50,10 @@ typedef struct kedge_json_decimal {
 const char *kedge_json_read_decimal(const char *at, const char *end, kedge_json_decimal *decimal);
 /* The nearest double, infinite when it is out of range. */
 double kedge_json_decimal_value(const kedge_json_decimal *decimal);
-/* Its text is what kedge_json_format_number would write, shown without converting it. False also
- * when that cannot be told so easily. */
+/* True when the number's text certainly is what kedge_json_format_number would write. The test does
+ * not convert the number; false means that only a conversion can tell. */
 bool kedge_json_decimal_is_short(const kedge_json_decimal *decimal);
-/* It is finite, shown without converting it. */
+/* True when the number certainly is finite as a double, in the same way. */
 bool kedge_json_decimal_is_small(const kedge_json_decimal *decimal);
 
 /* ---- member keys (json_members.c) ---- */

@@ -10,8 +10,9 @@
 /* Appends `text` to `out`. Each byte that is no letter, no digit and none of `kept` becomes %XX. */
 void kedge_percent_encode(kedge_bytes text, const char *kept, kedge_buffer *out);
 
-/* Decodes %XX strictly into `out`; false on a malformed escape, NUL, or no UTF-8, which `error`
- * names. Returns true without memory, too; then `out` is a failed buffer. */
+/* Decodes %XX strictly into `out`. False when there is a malformed escape or a NUL, or the result
+ * is not UTF-8; `error` says which. When memory runs out it returns true, and `out` is a failed
+ * buffer (kedge_buffer_status). */
 bool kedge_percent_decode(kedge_bytes text, kedge_buffer *out, kedge_error *error);
 
 #endif

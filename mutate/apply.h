@@ -22,8 +22,10 @@
 #define KEDGE_APPLY_MUTATOR  "kedge.apply"
 #define KEDGE_APPLY_CONFLICT "conflict" /* the code of the rejection when a read has changed */
 
+/* The hash of a canonical value. */
 void kedge_apply_hash(kedge_bytes value, char hex[KEDGE_DIGEST_HEX]);
 
+/* The hash of a piece of a collection, whose items are added in order of id. */
 void kedge_apply_hash_begin(kedge_sha256_stream *piece);
 void kedge_apply_hash_add(kedge_sha256_stream *piece, kedge_bytes id, kedge_bytes value);
 void kedge_apply_hash_end(kedge_sha256_stream *piece, char hex[KEDGE_DIGEST_HEX]);
@@ -37,8 +39,8 @@ typedef struct kedge_apply_made {
     int64_t sequence; /* that of its first attempt, in the folder of its client; 0: its own */
 } kedge_apply_made;
 
-/* False when the args have no "made". Then, and when they have one that is wrong, `made` is
- * undefined. `*valid` tells whether it is right, or left out. The args are borrowed. */
+/* Reads the member "made". Returns true when it is there and right; otherwise `made` is undefined.
+ * `*valid` is false when it is there and wrong. `made` borrows from the args. */
 bool kedge_apply_read_made(kedge_bytes args, kedge_apply_made *made, bool *valid);
 
 #endif

@@ -1,8 +1,8 @@
 /* The args of kedge.batch: {"mutations":[{"name","args","version"},…]}.
  *
- * A part names a mutator and has its args, null when they are left out. `version` is that of the
- * mutator which the client had that made the batch, 1 when it is left out; the replay of a log
- * project needs it (replay.h). */
+ * A part names a mutator and has its args, null when they are left out. `version` is the version of
+ * the mutator in the client that made the batch, 1 when it is left out; the replay of a log project
+ * needs it (replay.h). */
 #ifndef KEDGE_MUTATE_BATCH_H
 #define KEDGE_MUTATE_BATCH_H
 

@@ -1,16 +1,17 @@
 /* A canonical JSON document that is changed at the places that pointers lead to.
  *
- * Its value is a rope, so that a change costs the pieces on its way. But `cost_max` bounds the work
- * of a plain implementation, which holds the text: one that goes into a container for the first
- * time reads all of its text and holds all of its children. So the cost depends on the document and
- * the changes alone, not on the machine, nor on what pieces the rope has. */
+ * The value is a rope, so that a change only makes the pieces on its way again. But `cost_max` does
+ * not bound this work. It bounds the work of a plain implementation that holds the value as text,
+ * and that reads a container's whole text, and all of its children, when it enters the container
+ * for the first time. So the cost depends on the document and the changes alone, and not on the
+ * machine or the pieces of the rope. */
 #ifndef KEDGE_MUTATE_JSON_DOCUMENT_H
 #define KEDGE_MUTATE_JSON_DOCUMENT_H
 
 #include "mutate/json_pointer.h"
 #include "mutate/json_rope.h"
 
-/* A container that was gone into, and those in it. */
+/* A container that a pointer has led into ("entered"), and those in it. */
 typedef struct kedge_json_entered {
     size_t place;                      /* among the children of the one that it is in */
     struct kedge_json_entered *inside; /* in the order of their places */
@@ -45,8 +46,8 @@ kedge_json_document kedge_json_document_make(const kedge_allocator *allocator,
                                              kedge_json_rope *rope, uint64_t cost_max);
 void kedge_json_document_free(kedge_json_document *document);
 
-/* KEDGE_LIMIT_EXCEEDED when the cost is over the limit. So do those below; besides they fail with
- * KEDGE_NO_MEMORY only. */
+/* Adds to the cost. KEDGE_LIMIT_EXCEEDED when the cost is then over the limit. The functions below
+ * add to the cost, too, and fail with KEDGE_LIMIT_EXCEEDED or KEDGE_NO_MEMORY only. */
 kedge_status kedge_json_document_charge(kedge_json_document *document, uint64_t cost,
                                         kedge_error *error);
 kedge_status kedge_json_document_find(kedge_json_document *document,

@@ -4,8 +4,9 @@
 
 #include "common/bytes.h"
 
-/* Appends what `patch` makes of `target`, both canonical, as canonical JSON; an absent target is
- * empty bytes. Linear in both. Fails only by the buffer's own status. */
+/* Applies `patch` to `target`, both canonical, and appends the result as canonical JSON. An absent
+ * target is empty bytes. Takes time linear in the size of both. Fails only by the buffer's own
+ * status. */
 void kedge_json_merge(kedge_bytes target, kedge_bytes patch, kedge_buffer *out);
 
 #endif

@@ -2,8 +2,9 @@
  * value.
  *
  * The value of a rope never changes. A change makes another rope, which shares the pieces that it
- * did not touch. So what a value was before is kept by holding its rope, without a copy. References
- * are counted; a rope belongs to one thread. (Ropes: Boehm, Atkinson and Plass, 1995.) */
+ * did not touch. So whoever holds a rope keeps its value, without a copy, while others change it.
+ * References are counted; a rope belongs to one thread. (Ropes: Boehm, Atkinson and Plass,
+ * 1995.) */
 #ifndef KEDGE_MUTATE_JSON_ROPE_H
 #define KEDGE_MUTATE_JSON_ROPE_H
 
@@ -19,8 +20,8 @@ kedge_status kedge_json_rope_make(const kedge_allocator *allocator, kedge_bytes 
                                   kedge_json_rope **rope, kedge_error *error);
 kedge_json_rope *kedge_json_rope_share(kedge_json_rope *rope);
 void kedge_json_rope_release(const kedge_allocator *allocator, kedge_json_rope *rope); /* or NULL */
-/* Cuts a container that is one piece into those of its children, for all who share it; does nothing
- * to others. KEDGE_NO_MEMORY. */
+/* Opens a rope: cuts a container that is one piece into pieces of its children, in place, also for
+ * those who share the rope. Does nothing to any other rope. KEDGE_NO_MEMORY. */
 kedge_status kedge_json_rope_open(const kedge_allocator *allocator, kedge_json_rope *rope,
                                   kedge_error *error);
 
@@ -34,8 +35,9 @@ unsigned kedge_json_rope_depth(kedge_json_rope *rope);
 
 /* ---- merges: an object is open ---- */
 
-/* What the merge patch `patch` (RFC 7396), a canonical object, makes of the rope: kedge_json_merge
- * makes the same text of the rope's text. The caller must release `merged`. KEDGE_NO_MEMORY. */
+/* Applies the merge patch `patch` (RFC 7396), a canonical object, to the rope. The text of `merged`
+ * is that which kedge_json_merge makes of the rope's text. The caller must release `merged`.
+ * KEDGE_NO_MEMORY. */
 kedge_status kedge_json_rope_merge(const kedge_allocator *allocator, const kedge_json_rope *rope,
                                    kedge_bytes patch, kedge_json_rope **merged, kedge_error *error);
 /* Appends a canonical object with those members of the rope that `shape` has, too: a number as it

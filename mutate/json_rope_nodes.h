@@ -14,8 +14,8 @@
  *                              element has no key
  *   BRANCH  TREE, TREE, …      nodes of the same height, in order
  *
- * A rope is a VALUE or an OPEN. The leaves of a B-tree are RUN and MEMBER. A VALUE that is a
- * container becomes an OPEN where it is when somebody goes into it: it says the same. */
+ * A rope is a VALUE or an OPEN. The leaves of a B-tree are RUN and MEMBER. kedge_json_rope_open
+ * turns a VALUE that is a container into an OPEN in place; the text of the rope stays the same. */
 typedef enum kedge_json_rope_kind {
     KEDGE_ROPE_VALUE,
     KEDGE_ROPE_OPEN,

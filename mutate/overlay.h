@@ -39,17 +39,18 @@ void kedge_overlay_clear(kedge_overlay *overlay);
 size_t kedge_overlay_count(const kedge_overlay *overlay);
 size_t kedge_overlay_bytes(const kedge_overlay *overlay); /* keys and values held */
 
+/* Put or delete a key. The bytes are copied. KEDGE_NO_MEMORY. */
 kedge_status kedge_overlay_put(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
                                kedge_bytes value, kedge_error *error);
 kedge_status kedge_overlay_delete(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
                                   kedge_error *error);
-/* The value in pieces (json_rope.h), open when it is a container; the overlay then keeps it so
- * until the key is put or deleted. Borrowed until the next change. NULL: the overlay has no large
- * container there. KEDGE_NO_MEMORY. */
+/* Gives the value of a key as a rope (json_rope.h), opened when it is a container. The overlay then
+ * keeps the value as a rope until the key is put or deleted. `*rope` is borrowed until the next
+ * change; NULL when the overlay has no large container under the key. KEDGE_NO_MEMORY. */
 kedge_status kedge_overlay_rope(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
                                 kedge_json_rope **rope, kedge_error *error);
-/* Puts a value in pieces, for a key that has a rope. Takes the rope over, also when it fails. Its
- * text is made when the key is read. */
+/* Puts a rope under a key that has one already. Owns the rope from the call on, also when it fails.
+ * The text of the rope is made when the key is read. KEDGE_NO_MEMORY. */
 kedge_status kedge_overlay_put_rope(kedge_overlay *overlay, kedge_bytes collection, kedge_bytes id,
                                     kedge_json_rope *rope, kedge_error *error);
 /* Forgets the key, as if it had never been written. Not undone by a rollback. */

@@ -14,7 +14,8 @@ typedef struct kedge_registry kedge_registry;
  * bad or reserved name, a duplicate, version 0, or a NULL function, naming it. */
 kedge_status kedge_registry_new(const kedge_allocator *allocator, const kedge_mutator *mutators,
                                 size_t count, kedge_registry **registry, kedge_error *error);
-/* The same with mutators that only a client has: what one reads and writes is sent. */
+/* The same with client-only mutators, which the server does not have. A client sends what such a
+ * mutator has read and written. */
 kedge_status kedge_registry_new_for_client(const kedge_allocator *allocator,
                                            const kedge_mutator *mutators, size_t count,
                                            const kedge_mutator *client_only, size_t client_count,
@@ -35,7 +36,8 @@ bool kedge_registry_lacks(const kedge_registry *registry, kedge_bytes name, int6
 /* From now on no built-in mutator may be pushed but kedge.noop, which takes the place of a mutation
  * that was cancelled. */
 void kedge_registry_forbid_builtins(kedge_registry *registry);
-/* Then allows one of them. False: there is no built-in mutator of this name. */
+/* Allows one built-in mutator after kedge_registry_forbid_builtins. False: there is no built-in
+ * mutator of this name. */
 bool kedge_registry_allow_builtin(kedge_registry *registry, kedge_bytes name);
 /* The name of the first mutator that the mutation needs and that may not be pushed: its own, or
  * that of a part of a batch. NULL: none. `args` are canonical. */

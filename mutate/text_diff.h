@@ -1,4 +1,4 @@
-/* What was changed between two versions of a text: where which tokens became which. */
+/* The differences between two versions of a text: which ranges of tokens became which. */
 #ifndef KEDGE_MUTATE_TEXT_DIFF_H
 #define KEDGE_MUTATE_TEXT_DIFF_H
 

@@ -1,4 +1,4 @@
-/* Running mutations: what stands behind the kedge_tx that mutators see.
+/* Running mutations: the transaction that mutators see as a kedge_tx.
  *
  * One transaction serves a whole run of mutations, in order, over one overlay: each mutation sees
  * what those before it did, and one that fails leaves nothing behind. */
@@ -20,8 +20,9 @@ typedef struct kedge_call {
     bool args_are_canonical; /* the caller has done that, and they are within the limits */
 } kedge_call;
 
-/* Asked after a mutator succeeded, before its changes count: KEDGE_OK keeps them, KEDGE_REJECTED
- * with a code drops them. May be NULL. The overlay's changes since `mark` are the mutation's. */
+/* Called when a mutator has succeeded: KEDGE_OK keeps its changes, KEDGE_REJECTED with a code drops
+ * them and rejects the mutation. The changes are those of the overlay since `mark`. NULL: all
+ * changes are kept. */
 typedef kedge_status (*kedge_tx_accept)(void *context, const kedge_overlay *overlay,
                                         kedge_overlay_mark mark, kedge_error *error);
 
@@ -55,33 +56,35 @@ const kedge_allocator *kedge_tx_allocator(const kedge_tx *tx);
  * must not be NULL. Another failure is to be passed on. */
 kedge_status kedge_tx_run_part(kedge_tx *tx, kedge_bytes name, kedge_bytes args,
                                kedge_error *error);
-/* kedge_tx_get of an item that an earlier call has written, when it is large: in pieces, open when
- * it is a container, borrowed until the next call. Otherwise `*rope` is NULL, and nothing was
- * counted. */
+/* As kedge_tx_get, for a large item that an earlier call has written: gives it as a rope, opened
+ * when it is a container, borrowed until the next call. For any other item `*rope` is NULL, and the
+ * call counts no bytes. */
 kedge_status kedge_tx_get_rope(kedge_tx *tx, const char *collection, const char *id, size_t id_size,
                                kedge_json_rope **rope, kedge_error *error);
-/* kedge_tx_put of what a merge patch, an object, makes of what kedge_tx_get_rope gave. Counts the
- * whole item, as kedge_tx_put does. */
+/* Merges `patch`, an object, into `rope`, which kedge_tx_get_rope gave, and puts the result as
+ * kedge_tx_put does. Counts the bytes of the whole item, as kedge_tx_put does. */
 kedge_status kedge_tx_merge_rope(kedge_tx *tx, const char *collection, const char *id,
                                  size_t id_size, const kedge_json_rope *rope, kedge_bytes patch,
                                  kedge_error *error);
-/* A document of a text that a read gave. It may cost what a mutation may. */
+/* Makes a document of a text that a read gave. Its cost is bounded by KEDGE_LIMIT_MUTATION_BYTES.
+ * The caller must free the document. */
 kedge_status kedge_tx_make_document(kedge_tx *tx, kedge_bytes text, kedge_json_document *document,
                                     kedge_error *error);
-/* kedge_tx_get of an item that is changed at places; the caller must free the document. */
+/* As kedge_tx_get, for an item that is changed at some places: gives it as a document, which the
+ * caller must free. */
 kedge_status kedge_tx_get_document(kedge_tx *tx, const char *collection, const char *id,
                                    size_t id_size, kedge_json_document *document,
                                    kedge_error *error);
-/* kedge_tx_put of it; in pieces where kedge_tx_get_rope gives such. Counts the whole item, but not
- * the document's cost. */
+/* Puts the document as kedge_tx_put does; as a rope when kedge_tx_get_rope gives one for the item.
+ * Counts the bytes of the whole item, but not the cost of the document. */
 kedge_status kedge_tx_put_document(kedge_tx *tx, const char *collection, const char *id,
                                    size_t id_size, const kedge_json_document *document,
                                    kedge_error *error);
-/* Counts work that is not a call on the transaction towards KEDGE_LIMIT_MUTATION_BYTES. What is
- * counted must depend on nothing but the mutation and the state that it sees. */
+/* Counts work that is not a call on the transaction towards KEDGE_LIMIT_MUTATION_BYTES. `bytes`
+ * must depend on nothing but the mutation and the state that it sees. */
 kedge_status kedge_tx_charge(kedge_tx *tx, uint64_t bytes, kedge_error *error);
-/* What the running mutation sees, its own changes included. Reads through it cost nothing and their
- * failures are not remembered. */
+/* A reader of what the running mutation sees, its own changes included. Reads through it are not
+ * counted, and their failures are not remembered. */
 kedge_state_reader kedge_tx_reader(kedge_tx *tx);
 /* Counts changes that the running mutation has passed over, for kedge_tx_passed_over. */
 void kedge_tx_pass_over(kedge_tx *tx, uint64_t count);
