@@ -1,6 +1,6 @@
-/* The client as a pure step machine: events in, actions out. No I/O, no clock, no randomness, no
- * memory of its own but the struct: the same core runs under the worker thread, a loop driven by
- * the caller, and the simulator.
+/* The client as a pure step machine: events in, actions out. It does no I/O, reads no clock, draws
+ * no random numbers and allocates no memory; its state is one struct. So the same core runs under
+ * the worker thread, a loop driven by the caller, and the simulator.
  *
  * The core decides what to ask the server next and when. The store and the decoder handle the
  * contents of requests and responses; the driver (sdk/driver/driver.h) carries events and actions
@@ -23,15 +23,15 @@
 #define KEDGE_CORE_RETRY_AFTER_MAX_MS 600000 /* a longer Retry-After is cut to this */
 /* a sync of the app may end a backoff early once in this time */
 #define KEDGE_CORE_ASK_MS 1000
-/* a server that a channel did not reach for so long was out of reach */
+/* a server is out of reach when a channel has not reached it for so long */
 #define KEDGE_CORE_OUTAGE_MS           1000
 #define KEDGE_CORE_REQUEST_DEADLINE_MS KEDGE_LIMIT_REQUEST_DEADLINE_MS
 #define KEDGE_CORE_UPLOAD_REQUESTS     3
-/* after a request's deadline, until the core itself gives up a request that did not end; the
- * transport tells at least each half of this time that it has put a deadline off */
+/* the core cancels a request so long after its deadline, when the transport has not ended it; each
+ * time that the transport extends a deadline, it tells the core so within half of this time */
 #define KEDGE_CORE_GUARD_MS 1000
-/* What is acknowledged and not covered is pushed again after STALL_MS, and after ever longer times,
- * up to STALL_MAX_MS, while nothing is covered. */
+/* Mutations that are acknowledged and not covered are pushed again after STALL_MS, and then after
+ * longer and longer times, up to STALL_MAX_MS, while nothing is covered. */
 #define KEDGE_CORE_STALL_MS     10000
 #define KEDGE_CORE_STALL_MAX_MS 320000
 /* Without a stream, or with a queued push, a pull follows a push after this time, and after ever
@@ -42,8 +42,8 @@
  * time, but at most REST_MAX_MS: edits waited for it. */
 #define KEDGE_CORE_REST_WORK_MS      100
 #define KEDGE_CORE_REST_MAX_MS       5000
-#define KEDGE_CORE_STREAM_SILENCE_MS 40000 /* no ping for so long: the stream is dead */
-#define KEDGE_CORE_STREAM_STEADY_MS  10000 /* a stream that lived so long had not failed */
+#define KEDGE_CORE_STREAM_SILENCE_MS 40000 /* no event for so long: the stream is dead */
+#define KEDGE_CORE_STREAM_STEADY_MS  10000 /* a stream that lived so long has not failed */
 #define KEDGE_CORE_PUSH_COUNT_MAX    1000
 #define KEDGE_CORE_PUSH_BYTES_MAX    1048576
 #define KEDGE_CORE_PUSH_BYTES_MIN    1024
@@ -242,21 +242,21 @@ typedef struct kedge_core_actions {
     size_t count;
 } kedge_core_actions;
 
-/* A channel: something of which one runs at a time and which is tried again after a failure.
+/* A channel: at most one request of it runs at a time, and it is tried again after a failure.
  * Moments are monotonic milliseconds; INT64_MIN: at once, INT64_MAX: never. */
 typedef struct kedge_core_channel {
     bool running;
-    bool woken;        /* the next attempt comes by a wake, before its backoff is over */
+    bool woken;        /* the next attempt is made because of a wake, before the backoff is over */
     bool wake_spent;   /* no other wake until an attempt was made on schedule */
     bool asked;        /* the app wants the next attempt at once */
-    bool lost;         /* it has failed since the server is out of reach */
+    bool lost;         /* the server was out of reach, and the channel has not reached it since */
     uint32_t failures; /* in a row */
-    int64_t at_ms;     /* not before */
-    int64_t floor_ms;  /* Retry-After: no wake goes below it */
-    int64_t ask_ms;    /* no attempt because of the app's asking before */
-    int64_t guard_ms;  /* give up what runs */
-    int64_t lost_ms;   /* when the first attempt began that did not reach it */
-    uint64_t token;    /* number of the token that it was sent with */
+    int64_t at_ms;     /* the next attempt: not before */
+    int64_t floor_ms;  /* Retry-After: a wake does not lead to an attempt before */
+    int64_t ask_ms;    /* an ask of the app does not lead to an attempt before */
+    int64_t guard_ms;  /* when to give up the running request */
+    int64_t lost_ms;   /* when the first attempt began that did not reach the server */
+    uint64_t token;    /* number of the token that the request was sent with */
 } kedge_core_channel;
 
 /* Where the pull's channel stands; what it does next, or is doing. */
@@ -279,8 +279,8 @@ typedef enum kedge_core_token_cause {
     KEDGE_CORE_TOKEN_REFUSED  /* the server has */
 } kedge_core_token_cause;
 
-/* The machine's whole state; initialize with kedge_core_init. Copyable: plain data. The members are
- * private to sdk/core. */
+/* The machine's whole state; initialize with kedge_core_init. It has no pointers, and may be
+ * copied. The members are private to sdk/core. */
 typedef struct kedge_core {
     int64_t now_ms;
     uint64_t random;
@@ -293,7 +293,7 @@ typedef struct kedge_core {
     kedge_core_token_cause token_wanted; /* requested, not received yet */
     kedge_core_token_cause token_asked; /* the present token came for that, and is not proved yet */
     uint64_t token_count;               /* tokens given so far: names the present one */
-    /* this one was asked for since the one before was another user's */
+    /* number of the token that was asked for because the one before was another user's */
     uint64_t foreign_token;
 
     kedge_core_position position;

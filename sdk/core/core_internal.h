@@ -77,8 +77,8 @@ void kedge_channel_reach(kedge_core *core, kedge_core_channel *channel);
 /* Ends the running request without counting it as a failure; the next one waits for
  * `retry_after_ms`. */
 void kedge_channel_postpone(kedge_core *core, kedge_core_channel *channel, int64_t retry_after_ms);
-/* Cancels the running request. An app that goes offline and online all the time is slowed down,
- * too. */
+/* Cancels the running request. The next one begins at the earliest KEDGE_CORE_BACKOFF_FLOOR_MS
+ * later, so that an app which goes offline and online all the time sends a bounded number. */
 void kedge_channel_cancel(kedge_core *core, kedge_core_channel *channel);
 /* Lets the channel continue at once, but only once in a backoff period. */
 void kedge_channel_wake(kedge_core *core, kedge_core_channel *channel);

@@ -20,8 +20,8 @@ typedef struct kedge_driver_request {
     const char *token;   /* bearer token; NULL: none */
     int64_t deadline_ms; /* a duration, which bytes that move put off */
     size_t response_bytes_max;
-    /* NULL, or the whole URL of a server that is not Kedge, to which `body` goes as it is, with
-     * `headers` and no others. `path` tells then what it is for. */
+    /* NULL, or the whole URL of a server that is not Kedge's (an upload). `body` then goes there as
+     * it is, with `headers` and no others, and `path` is only for the log. */
     const char *url;
     const kedge_http_header *headers;
     size_t header_count;

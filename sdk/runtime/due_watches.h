@@ -1,7 +1,7 @@
-/* Watches that read what they tell at the time they tell it: of the status, of the inbox, of a
- * query's result. A watch is marked due from any thread and told in a round of the worker. So
- * changes that come faster than they are told are told as one. A watch has at most one callback
- * running and at most one piece of work at the app's dispatcher. */
+/* Watches that read their value just before they call back: the status, the inbox, the result of a
+ * query. Any thread may mark a watch as due; the worker runs it in its next round. So several quick
+ * changes give one callback. A watch has at most one callback running and at most one piece of work
+ * at the app's dispatcher. */
 #ifndef KEDGE_SDK_RUNTIME_DUE_WATCHES_H
 #define KEDGE_SDK_RUNTIME_DUE_WATCHES_H
 

@@ -1,4 +1,4 @@
-/* Versions asked of the server: the app's thread waits, the worker does the request. */
+/* A call of kedge_history: the app's thread waits, and the worker sends the request. */
 #ifndef KEDGE_SDK_RUNTIME_HISTORY_H
 #define KEDGE_SDK_RUNTIME_HISTORY_H
 
@@ -7,9 +7,9 @@
 
 typedef struct kedge_history_call kedge_history_call;
 
-/* All but the last two members is the worker's from when the worker has taken the call to when the
- * call is over; these two are guarded by the database's lock. The thread that waits frees the call,
- * or, when it has given the call up, the worker. */
+/* `over` and `given_up` are guarded by the database's lock. All other members belong to the worker,
+ * from the moment at which it takes the call until the call is over. The thread that waits frees
+ * the call; when it has given the call up, the worker does. */
 struct kedge_history_call {
     kedge_db *db;
     kedge_history_call *next;
@@ -30,7 +30,8 @@ void kedge_history_free(kedge_history_call *call);
 /* Takes the call out of the list; false: it is not in there. */
 bool kedge_history_unlink(kedge_history_call **list, const kedge_history_call *call);
 
-/* The server's response as kedge_history gives it. KEDGE_PROTOCOL: it is none. KEDGE_NO_MEMORY. */
+/* Appends the versions in the server's response, in the form in which kedge_history gives them.
+ * KEDGE_PROTOCOL when `body` is no such response; KEDGE_NO_MEMORY. */
 kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, kedge_error *error);
 
 #endif

@@ -7,11 +7,11 @@
  *   use        one mutation has read the key, or written it, or both. A write has a value. That of
  *              the last write of a key is what the app sees, and is not kept here; an earlier one
  *              is kept while there is room, and its hash otherwise.
- *   range      a piece of a collection that a mutation has scanned, in key order. It has read all
- *              that is there, and that nothing else is.
+ *   range      a piece of a collection that a mutation has scanned, in key order. The mutation
+ *              depends on each item in it, and on there being no others.
  *
  * When memory runs out, or `bytes_max` are not enough, a function here returns
- * KEDGE_NO_MEMORY, and the footprints are worth nothing until they are cleared. The prediction is
+ * KEDGE_NO_MEMORY, and the footprints must not be used until they are cleared. The prediction is
  * then made by running every mutation again, which records them anew.
  *
  * Not safe for two threads at once: the store uses them in its write turn. */

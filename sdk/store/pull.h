@@ -1,4 +1,4 @@
-/* What the files share that apply what the server says: a pull, the last page of a snapshot, a
+/* Shared by the files that apply responses of the server: a pull, the last page of a snapshot, a
  * rotation. Private to sdk/store. */
 #ifndef KEDGE_SDK_STORE_PULL_H
 #define KEDGE_SDK_STORE_PULL_H

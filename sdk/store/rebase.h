@@ -1,19 +1,19 @@
 /* The rebase that runs again only what must run again.
  *
- * What is pending has run on the canonical state of before, and its footprints tell what each
- * mutation read. Now some mutations are covered, and the canonical state is another one. A mutation
- * is run again when a value that it read differs now, or was written by a mutation that ran again
- * and wrote something else. So is one that was replaced by another mutation. Values count, not
- * keys: a covered mutation that was predicted right makes none after it run. The result is the one
- * that a run of all of them would give, since a mutator depends on nothing but its arguments and
- * what it reads. */
+ * The pending mutations have run on the previous canonical state, and the footprints tell what each
+ * of them read. Now some mutations are covered, and the canonical state is a new one. A mutation
+ * runs again when a value that it read differs now, or was written by a mutation that ran again and
+ * wrote something else, or when it was replaced by another mutation. Values are compared, and not
+ * only keys: when a mutation that is covered now has the result that was predicted, no mutation
+ * after it runs. The result is that of a run of all pending mutations, since a mutator depends on
+ * nothing but its arguments and what it reads. */
 #ifndef KEDGE_SDK_STORE_REBASE_H
 #define KEDGE_SDK_STORE_REBASE_H
 
 #include "sdk/store/footprint.h"
 
-/* Tells the canonical value where it may differ from what is shown: KEDGE_OK, and in `*present`
- * whether there is one; KEDGE_NOT_FOUND: it is what is shown. */
+/* Gives the canonical value under a key. KEDGE_OK: it may differ from what is shown, and `*present`
+ * says whether there is one. KEDGE_NOT_FOUND: it is what is shown. */
 typedef kedge_status (*kedge_rebase_base)(void *context, kedge_bytes collection, kedge_bytes id,
                                           bool *present, kedge_buffer *value, kedge_error *error);
 /* Runs a pending mutation on `state`. Its changes go to `written`, which comes in empty. One that

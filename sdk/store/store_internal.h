@@ -17,15 +17,16 @@
 
 /* The limit in bytes of a client's confirmed mutations, besides those of number and age. */
 #define KEDGE_STORE_TAIL_BYTES 67108864 /* 64 MiB */
-/* After a commit a WAL that is larger than its file is moved into it, and any of more than so many
- * pages; but none of fewer than _MIN, since each move costs syncs. */
+/* After a commit a WAL is moved into its file when it is larger than the file, or has more than so
+ * many pages. A WAL of fewer than _MIN pages is not moved, since each move costs syncs. */
 #define KEDGE_STORE_WAL_PAGES     1024 /* 4 MiB */
 #define KEDGE_STORE_WAL_PAGES_MIN 256
 #define KEDGE_STORE_PAGE_BYTES    4096 /* SQLite's default */
 /* Exists in a folder that kedge_repair has not finished. */
 #define KEDGE_STORE_REPAIR_FOLDER "repair.partial"
-/* An outbox of which so many pages, and three in four, are unused is written anew without them,
- * unless it has more than _MAX others: 32 MiB, which are held in memory then. */
+/* An outbox is written anew, without its unused pages, when at least _MIN of its pages and at least
+ * three in four are unused, and at most _MAX pages (32 MiB) are used. The used pages are held in
+ * memory meanwhile. */
 #define KEDGE_STORE_SHRINK_PAGES_MIN 1024
 #define KEDGE_STORE_SHRINK_PAGES_MAX 8192
 /* A larger WAL is also truncated when no reader needs it. */
