@@ -1,7 +1,7 @@
 /* The project of a call: of which kind it is, how its first use creates it, and its versions.
  *
  * This is the only place that decides by the kind: the handle of a log project gets its history,
- * and the rooms below do the rest. */
+ * and the folders below do the rest. */
 #include "backend/api/open.h"
 #include "backend/logged/logged.h"
 #include "backend/versioned/model/version.h"

@@ -58,7 +58,7 @@ typedef struct kedge_unlisted {
     const kedge_environment *environment;
     pthread_mutex_t lock;
     kedge_unlisted_place places[KEDGE_UNLISTED_PLACES];
-    uint64_t forgotten; /* how often something was */
+    uint64_t forgotten; /* counts the calls of kedge_unlisted_forget */
 } kedge_unlisted;
 
 void kedge_unlisted_open(kedge_unlisted *unlisted, const kedge_environment *environment);
@@ -75,8 +75,9 @@ void kedge_unlisted_forget(kedge_unlisted *unlisted, kedge_bytes organization, k
 
 /* ---- snapshots of log projects ---- */
 
-/* For which projects a damaged snapshot was to be made again a moment ago. The work reads all
- * entries, and it may fail each time: requests that need the snapshot do not begin it each time. */
+/* The projects whose damaged snapshot could not be made anew a moment ago, or was asked for from
+ * the readers of the stream. The work reads all entries of the log, and it may fail each time. So
+ * not every request that needs the snapshot begins it. */
 
 #define KEDGE_REMAKES   256 /* places, by hash; a project takes its place from another one */
 #define KEDGE_REMAKE_MS 30000

@@ -1,7 +1,7 @@
 /* Log projects: projects whose mutations are appended to a log and decided by each replay.
  *
  * The log is the one named "mutations" of backend/log. A version of a log project is an entry of
- * the log: its number is the version's number, and its id is the lineage. So the rooms of
+ * the log: its number is the version's number, and its id is the lineage. So the folders in
  * backend/versioned deduplicate, index and retire as they do for version records (history.h);
  * docs/explanation/log-projects.md says why each mutation is appended exactly once.
  *

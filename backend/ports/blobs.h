@@ -16,8 +16,9 @@
 #define KEDGE_BLOB_TAG_VALUE_BYTES_MAX 256
 #define KEDGE_BLOB_GRANT_HEADERS_MAX   4
 
-/* The store itself may delete an object with this tag, so many days after it was put. The writer
- * removes the tag when something refers to the object; a writer that died before leaves it. */
+/* The store itself may delete an object that has this tag, KEDGE_BLOB_DISCARD_DAYS after the put.
+ * The writer removes the tag when something refers to the object. A writer that stops before that
+ * leaves the tag. */
 #define KEDGE_BLOB_DISCARD_TAG   "kedge-discard"
 #define KEDGE_BLOB_DISCARD_VALUE "yes"
 #define KEDGE_BLOB_DISCARD_DAYS  "8"

@@ -21,7 +21,7 @@
 #define KEDGE_QUEUE_DEAD_LETTERS_MAX        100  /* that one call shows */
 #define KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP   10   /* that it shows of one group at least */
 #define KEDGE_QUEUE_DELIVERIES              50   /* of a message, in queues that Kedge makes */
-#define KEDGE_QUEUE_DELIVERIES_LEAST        6    /* with fewer good messages may die (queued.h) */
+#define KEDGE_QUEUE_DELIVERIES_LEAST        6    /* fewer: see backend/queued/queued.h */
 #define KEDGE_QUEUE_DELIVERIES_MAX          1000 /* the most that may be configured */
 #define KEDGE_QUEUE_DEDUPLICATION_BYTES_MAX 128
 #define KEDGE_QUEUE_DEDUPLICATION_MS        300000   /* 5 minutes */
@@ -47,10 +47,11 @@ typedef struct kedge_queue_batch {
 
 void kedge_queue_batch_free(kedge_queue_batch *batch);
 
-/* From which owners a receive takes messages. `may_take` is asked about those that wait, in the
- * order in which they are next and at most KEDGE_QUEUE_OWNERS_ASKED, until it says yes: then the
- * next messages are that owner's, unless the call fails or the owner turns out to have none. It may
- * run on any thread, one at a time for a queue, and must not call the queue. */
+/* From which owners a receive takes messages. The queue calls `may_take` for the owners with
+ * waiting messages, in the order in which they are next, until it returns true, and for at most
+ * KEDGE_QUEUE_OWNERS_ASKED. The receive then gives messages of that owner, unless it fails or the
+ * owner turns out to have none. `may_take` may run on any thread, one call at a time for a queue,
+ * and must not call the queue. */
 typedef struct kedge_queue_admission {
     bool (*may_take)(void *context, kedge_bytes owner);
     void *context;
@@ -66,9 +67,9 @@ typedef struct kedge_queue_vtable {
     kedge_status (*send)(void *self, kedge_bytes owner, kedge_bytes group,
                          kedge_bytes deduplication, kedge_bytes body, kedge_error *error);
     /* must. Up to `count` (1 to 10) messages, possibly of several groups, in order within each;
-     * invisible for `visibility_ms`. In the queues that are our own they are those of the owner and
-     * the group that are next; with messages of other groups of that owner when it is the only
-     * one who waits. `admission` may be NULL: from all owners; SQS does not look at it. An empty
+     * invisible for `visibility_ms`. SQLite and memory give messages of the owner and the group
+     * that are next, and of other groups of that owner only when no other owner has messages that
+     * wait. `admission` may be NULL: from all owners; SQS does not look at it. An empty
      * batch is KEDGE_OK. While there is no message, the call may wait up to `wait_ms` (0 to 20,000;
      * 0: not at all) for one: SQS does, in whole seconds, so that a consumer need not poll. SQLite
      * and memory return at once, so their consumer waits by itself between two empty batches. */
@@ -85,18 +86,19 @@ typedef struct kedge_queue_vtable {
     /* must. Up to `count` (1 to 100) dead letters, oldest first, which stay; their receipts are for
      * redrive. `more` is true when there may be others. SQS shows the
      * KEDGE_QUEUE_DEAD_LETTERS_OF_GROUP oldest of a group, to one caller at a time. Its count may
-     * be a minute old, so `more` may miss letters that died in the last minute. Letters that nobody
-     * of Kedge sent are not shown. */
+     * be a minute old, so `more` may miss letters of the last minute. Letters that Kedge did not
+     * send are not shown. */
     kedge_status (*dead_letters)(void *self, uint32_t count, kedge_queue_batch *batch,
                                  kedge_error *error);
-    /* must. Puts one dead letter back at the end of its group, as if it was never received.
+    /* must. Puts one dead letter back at the end of its group, as if it had never been received.
      * KEDGE_CONFLICT when it is no dead letter any more. KEDGE_UNAVAILABLE: it may be back, and a
      * dead letter as well; redriving it again within 5 minutes is right. */
     kedge_status (*redrive)(void *self, const char *receipt, kedge_error *error);
     /* must. */
     void (*close)(void *self);
-    /* may. `extend` of up to KEDGE_QUEUE_RECEIVE_MAX deliveries in one request: SQS, where each is
-     * a request otherwise. `failures`, one for each, come empty, and tell what `extend` would. */
+    /* may; NULL: callers use `extend`. The same for up to KEDGE_QUEUE_RECEIVE_MAX deliveries in one
+     * request (SQS). `failures` has an empty error for each receipt; one that could not be extended
+     * gets the error that `extend` would give. */
     void (*extend_all)(void *self, const char *const *receipts, size_t count, int64_t visibility_ms,
                        kedge_error *failures);
 } kedge_queue_vtable;

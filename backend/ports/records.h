@@ -8,8 +8,8 @@
  * the call may or may not have taken effect; the caller reads again before it decides anything.
  * KEDGE_LIMIT_EXCEEDED: over a limit below, nothing was written. KEDGE_INVALID_ARGUMENT: outside
  * the contract, nothing was written. KEDGE_BUSY, KEDGE_DISK_FULL, KEDGE_IO, KEDGE_NO_MEMORY:
- * nothing was written. KEDGE_CORRUPT KEDGE_RECORD_CORRUPT, of a read: something else stands there
- * than a record that the port has written. All calls block; any thread. */
+ * nothing was written. KEDGE_CORRUPT KEDGE_RECORD_CORRUPT, of a read: the store has something that
+ * the port cannot have written as a record. All calls block; any thread. */
 #ifndef KEDGE_BACKEND_PORTS_RECORDS_H
 #define KEDGE_BACKEND_PORTS_RECORDS_H
 
@@ -19,7 +19,7 @@
 #define KEDGE_RECORD_PARTITION_BYTES_MAX 1024 /* it is the sort key of the inverted index */
 #define KEDGE_RECORD_SORT_BYTES_MAX      1024
 #define KEDGE_RECORD_NAME_BYTES_MAX      255 /* of an attribute */
-#define KEDGE_RECORD_NUMBER_BYTES        21  /* what a number counts for */
+#define KEDGE_RECORD_NUMBER_BYTES        21  /* what a number adds to the size of a record */
 
 #define KEDGE_RECORD_BYTES_MAX      400000 /* names and values of one record, keys included */
 #define KEDGE_TRANSACT_WRITES_MAX   100
@@ -32,7 +32,7 @@
 
 #define KEDGE_RECORD_CORRUPT "record-corrupt"
 
-/* What the keys are called; no other attribute is. Names of attributes are UTF-8. */
+/* The names of the keys; no other attribute may have them. Names of attributes are UTF-8. */
 #define KEDGE_RECORDS_PARTITION "pk"
 #define KEDGE_RECORDS_SORT      "sk"
 
@@ -128,8 +128,8 @@ typedef struct kedge_records_vtable {
     kedge_status (*transact)(void *self, const kedge_record_write *writes, size_t count,
                              kedge_error *error);
     /* may. At most 25 puts without conditions on distinct keys, each for itself, in any order: when
-     * it fails, some of them may have been written. NULL: a transaction does it, which is for a
-     * store that does not charge more for it. */
+     * it fails, some of them may have been written. NULL: kedge_records_put_all uses `transact`,
+     * which suits a store where a transaction costs no more. */
     kedge_status (*put_many)(void *self, const kedge_record_write *writes, size_t count,
                              kedge_error *error);
     /* must. */
@@ -145,8 +145,8 @@ typedef struct kedge_records {
  * of them may have been written. */
 kedge_status kedge_records_put_all(const kedge_records *records, const kedge_record_write *writes,
                                    size_t count, kedge_error *error);
-/* The same in transactions, one after the other: what is written at any moment
- * is the front part. */
+/* The same in transactions, one after the other, in the order of `writes`. When it fails, the
+ * first writes up to some point have been written, and none after it. */
 kedge_status kedge_records_put_in_order(const kedge_records *records,
                                         const kedge_record_write *writes, size_t count,
                                         kedge_error *error);

@@ -54,7 +54,7 @@ typedef struct kedge_stream_page {
     char next[KEDGE_STREAM_POSITION_BYTES_MAX + 1]; /* where to go on; "": where the query began */
 } kedge_stream_page;
 
-/* What else is told of the last record that was added to `page->records`. A change that does not
+/* Adds the change whose record was added to `page->records` last. A change that does not
  * fit the query is dropped again; its position is kept in either case. */
 kedge_status kedge_stream_page_add(kedge_stream_page *page, const kedge_stream_query *query,
                                    kedge_stream_change_kind kind, int64_t at_ms,

@@ -175,8 +175,9 @@ KEDGE_API kedge_status kedge_close(kedge_db *KEDGE_NULLABLE db);
 /* Makes an edit: runs the mutator `name` on the local state, and keeps the mutation until the
  * server has decided it. When kedge_mutate returns KEDGE_OK, the edit is on the disk (it survives
  * power loss), and every read shows it, even when the disk is full from then on. `name` is
- * NUL-terminated. `args` is JSON (I-JSON, RFC 7493) of `args_size` bytes, at most 8 MiB. Both are
- * copied. `*sequence` is the edit's number in this folder: 1, 2, 3… The number never changes and is
+ * NUL-terminated. `args` is JSON (I-JSON, RFC 7493) of `args_size` bytes, at most 8 MiB; with
+ * `args_size` 0 the args are `null`. Both are copied, and neither may be NULL. `*sequence` is the
+ * edit's number in this folder: 1, 2, 3… The number never changes and is
  * never reused. `sequence` may be NULL. kedge_mutate does not use the network. Any thread.
  *
  * After a restore of the backend, or of a file of the folder, an edit may be withheld for some time

@@ -1,7 +1,7 @@
 /* Where the versions of a project are kept: in version records, or elsewhere.
  *
- * The rooms above deduplicate, index and retire by versions: their numbers, lineages, mutations and
- * runs. They do not depend on where a version is kept. A project whose handle has a history keeps
+ * The folders above this one deduplicate, index and retire by versions: their numbers, lineages,
+ * mutations and runs. They do not depend on where a version is kept. A project with a history keeps
  * its versions there; one without has version records (versions.c). backend/logged keeps them as
  * entries of a log. */
 #ifndef KEDGE_BACKEND_VERSIONS_HISTORY_H
