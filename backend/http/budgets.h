@@ -68,8 +68,8 @@ typedef struct kedge_budget_refusal {
 
 typedef struct kedge_budgets kedge_budgets;
 
-/* What an owner's requests are counted in: the row of its user and that of its organization. All
- * zeros: an account of nobody, in which nothing is counted. */
+/* The rows in which an owner's requests are counted: that of its user and that of its organization.
+ * All zeros: an account of nobody, in which nothing is counted. */
 typedef struct kedge_budget_account {
     kedge_budgets *budgets;
     uint32_t row[KEDGE_BUDGET_SCOPES];

@@ -1,15 +1,15 @@
 /* Connections: how many each peer may have open, and by when each must have done its next step.
  *
- * libmicrohttpd ends a connection on which nothing moves, but not one on which a byte moves now and
- * then. Here a connection has a time by which its next step must be done: the head of a request
- * read, the body read, the response taken. A body and a response may be large and the line slow, so
- * each byte that moves puts their time off by what it takes at a fixed pace. A peer below the pace
- * runs out of time. The clock shuts the sockets of those that are late; the daemon sees their end
- * and completes them as it does any that broke.
+ * libmicrohttpd closes an idle connection, but not one that moves a byte now and then. Here each
+ * connection has a deadline for its next step: the head of a request is read, the body is read, the
+ * response is acknowledged. Since a body and a response may be large and the line slow, each of
+ * their bytes extends the deadline by the time that it takes at KEDGE_CONNECTION_PACE_BYTES_S. A
+ * peer that is slower misses the deadline. The clock shuts down the sockets of late connections;
+ * libmicrohttpd then ends these as it ends any broken connection.
  *
- * A connection is a stranger's until it has shown a good token. Strangers have a pool of their own.
- * When it is full, a new stranger takes the place of the one that came first, so that peers that
- * open connections and say nothing keep nobody out. */
+ * A connection counts as a stranger's until a request on it has a valid token. The connections of
+ * strangers have a pool of their own. When it is full, a new connection replaces the oldest one of
+ * the pool. So peers that open connections and send nothing cannot keep others out. */
 #ifndef KEDGE_BACKEND_HTTP_CONNECTIONS_H
 #define KEDGE_BACKEND_HTTP_CONNECTIONS_H
 
@@ -21,7 +21,7 @@
 /* No deadline: the server's own work, or an event stream. */
 #define KEDGE_CONNECTION_UNHURRIED (-1)
 
-/* Bytes that the system has got from a peer, or that the peer has acknowledged. */
+/* Bytes a second that the system must have got from a peer, or the peer have acknowledged. */
 #define KEDGE_CONNECTION_PACE_BYTES_S 4096
 
 /* How many connections linger at once, and how long: one more takes the place of the first. */
@@ -55,40 +55,41 @@ kedge_server_connection *kedge_server_connection_opened(kedge_connections *conne
                                                         int64_t within_ms);
 void kedge_server_connection_closed(kedge_connections *connections,
                                     kedge_server_connection *connection);
-/* The gate of the connection, for the daemon's thread, which reads from it. Without a connection:
- * one that lets nothing through, since a socket that was shut still has what came before. */
+/* The gate of the connection, for the daemon's thread, which reads from it. NULL gives a gate that
+ * lets nothing through, since a socket that was shut down may still have received bytes. */
 kedge_gate *kedge_server_connection_gate(kedge_server_connection *connection);
 /* Its next step is due `within_ms` from now; KEDGE_CONNECTION_UNHURRIED: at no time. */
 void kedge_server_connection_due(kedge_connections *connections,
                                  kedge_server_connection *connection, int64_t within_ms);
-/* The steps whose bytes put their time off. */
+/* The steps whose deadline each byte extends. */
 typedef enum kedge_paced_step {
     KEDGE_PACED_BODY,     /* what the peer sends */
     KEDGE_PACED_RESPONSE, /* what it acknowledges */
 } kedge_paced_step;
-/* Its next step is due `within_ms` from now; each byte of the step puts that off by the time that
- * it takes at the pace, but never beyond `within_ms` from then on. */
+/* Its next step is due `within_ms` from now. Each byte of the step extends the deadline by the time
+ * that it takes at the pace, but to at most `within_ms` after the moment when the byte is seen. */
 void kedge_server_connection_paced(kedge_connections *connections,
                                    kedge_server_connection *connection, int64_t within_ms,
                                    kedge_paced_step step);
-/* The connection has shown a good token: it is of this account from now on, and no stranger's. Does
- * nothing for one that is known. False when the account has no connection left or too many are
- * known: then it stays a stranger's, and should be closed after its response. */
+/* A request on the connection has a valid token: the connection counts for this account from now
+ * on. Does nothing for one that counts for an account already. False when the account may have no
+ * more connections, or `known_max` is reached: then it stays a stranger's, and should be closed
+ * after its response. */
 bool kedge_server_connection_known(kedge_connections *connections,
                                    kedge_server_connection *connection,
                                    const kedge_budget_account *account,
                                    kedge_budget_refusal *refusal);
-/* The connection will be closed while the peer may still send: for a short time what comes is read
- * and dropped, since the system would otherwise reset the connection, and the peer might lose the
- * response. */
+/* The connection will be closed while the peer may still send. For KEDGE_CONNECTION_LINGER_MS what
+ * the peer sends is read and dropped. Otherwise the system would reset the connection, and the peer
+ * might lose the response. */
 void kedge_server_connection_linger(kedge_connections *connections,
                                     kedge_server_connection *connection);
-/* Whether the clock looks if its peer has gone away, while the server works for it. */
+/* Sets whether the clock checks that the peer is still there, while the server works for it. */
 void kedge_server_connection_watch(kedge_connections *connections,
                                    kedge_server_connection *connection, bool watched);
 /* Whether the peer of a watched connection has closed it. Any thread. */
 bool kedge_server_connection_is_gone(const kedge_server_connection *connection);
-/* Shuts those that are late, and looks at the watched ones; called by the clock. */
+/* Shuts down late connections, and checks the peers of watched ones. Called by the clock. */
 void kedge_connections_look(kedge_connections *connections);
 /* Appends Prometheus text. */
 void kedge_connections_write_metrics(kedge_connections *connections, kedge_buffer *out);

@@ -1,8 +1,8 @@
 /* Queued mode in the server: pushes go into the queue, and a few threads take them out again.
  *
- * A thread that found nothing waits in the queue, where the queue can do that, or until a push of
- * this process is queued, or a second. Another thread keeps what the consumers have in hand from
- * being delivered elsewhere. */
+ * A thread that found no message waits in the queue's receive, where the queue can wait. With other
+ * queues it waits until this process queues a push, but at most KEDGE_CONSUMERS_POLL_MS. Another
+ * thread extends the visibility of the messages that the consumers work on. */
 #ifndef KEDGE_BACKEND_HTTP_CONSUMERS_H
 #define KEDGE_BACKEND_HTTP_CONSUMERS_H
 

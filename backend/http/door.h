@@ -1,9 +1,10 @@
 /* The check of tokens that are not known yet, on a thread of its own.
  *
- * Anybody may send a token, and the look at its signature takes some 100 us. On the daemon's thread
- * a flood of forged tokens would hold up every connection. So an exchange whose token is not known
- * waits here, with its connection suspended, in the order in which they came. A connection has at
- * most one request here at a time, so the queue is as short as there are connections. */
+ * Anybody may send a token, and the check of its signature takes some 100 us. On the daemon's
+ * thread many forged tokens would delay every connection. So an exchange whose token is not known
+ * waits in this queue, with its connection suspended. The door checks the exchanges in the order in
+ * which they came. A connection has at most one request in the queue, so the queue is never longer
+ * than the number of connections. */
 #ifndef KEDGE_BACKEND_HTTP_DOOR_H
 #define KEDGE_BACKEND_HTTP_DOOR_H
 
@@ -11,7 +12,8 @@
 
 kedge_status kedge_door_start(const kedge_environment *environment, kedge_door **door,
                               kedge_error *error);
-/* From now on nothing is taken. Returns when those that wait are checked. NULL is allowed. */
+/* Refuses new exchanges from now on, and returns when those in the queue are checked. NULL is
+ * allowed. */
 void kedge_door_stop(kedge_door *door);
 void kedge_door_free(kedge_door *door);
 

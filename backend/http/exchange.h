@@ -57,7 +57,7 @@ typedef struct kedge_exchange_context {
     kedge_connections *connections;
     kedge_budgets *budgets;
     int64_t request_timeout_ms;
-    unsigned unacknowledged_ms; /* what a peer must have acknowledged by then, or it is gone */
+    unsigned unacknowledged_ms; /* a peer that acknowledges no data for so long counts as gone */
     atomic_bool stopping;
     atomic_int_fast64_t running; /* exchanges that live */
 } kedge_exchange_context;
@@ -92,8 +92,8 @@ typedef struct kedge_exchange {
     bool takes_parts; /* the peer sees where a response without a length ends */
     bool recognized;  /* the door has found its token good */
     struct kedge_exchange *behind; /* at the door */
-    bool guest; /* the connection is counted as a stranger's, although there is an account … */
-    kedge_budget_refusal guest_refusal; /* … and why */
+    bool guest; /* the connection counts as a stranger's, although there is an account */
+    kedge_budget_refusal guest_refusal; /* of `guest`: why */
     kedge_auth_result *who;       /* NULL: needs no token; gone when the workers are done with it */
     kedge_budget_account account; /* whose budgets it is counted in */
     /* Of `overloaded`: the budget that is used up. Without a name: the server's memory is, or the
@@ -156,7 +156,7 @@ struct MHD_Response *kedge_exchange_respond_in_parts(kedge_exchange *exchange);
 /* routes.c: with the head, before the body is read. Finds out who asks, and takes the request from
  * its budgets. */
 kedge_admission kedge_exchange_admit(kedge_exchange *exchange);
-/* The same once the token is found good. */
+/* The same after the token was found valid. */
 kedge_admission kedge_exchange_admit_user(kedge_exchange *exchange);
 /* routes.c: a request that needs no token, or asks for the metrics, which is answered however busy
  * the workers are. False for any other. */
@@ -171,7 +171,7 @@ typedef enum kedge_ticket_state {
 kedge_ticket_state kedge_exchange_redeem(kedge_exchange *exchange, kedge_bytes path,
                                          kedge_bytes query, kedge_budget_owner *owner);
 
-/* ---- on a worker thread; the connection is suspended, and so its headers stand still ---- */
+/* ---- on a worker thread; the connection is suspended, so its headers do not change ---- */
 
 /* routes.c: fills `response` or `stream`. There is a `who`. */
 void kedge_exchange_run(kedge_exchange *exchange);
@@ -184,9 +184,9 @@ void kedge_exchange_audit(kedge_exchange *exchange);
 const char *kedge_exchange_header(kedge_exchange *exchange, const char *name);
 void kedge_exchange_problem(kedge_exchange *exchange, int status, const char *code,
                             const char *detail);
-/* Fills `who` from the token, when no look at its signature is needed. */
+/* Fills `who` from the token, when its signature need not be checked again. */
 kedge_admission kedge_exchange_recognize(kedge_exchange *exchange);
-/* The same with that look, on the door's thread. False with a problem. */
+/* The same with that check, on the door's thread. False with a problem. */
 bool kedge_exchange_authenticate(kedge_exchange *exchange);
 /* Whether a token was found good. False with a problem. */
 bool kedge_exchange_is_checked(kedge_exchange *exchange, kedge_status status,

@@ -26,8 +26,9 @@ typedef struct kedge_metrics {
     atomic_int_fast64_t connections;
 } kedge_metrics;
 
-/* `duration_us`: from the request's first line until the response stood ready, the peer's sending
- * of a body included, its taking of the response not. An event stream is answered when it opens. */
+/* `duration_us`: from the request's first line until the response was ready. This includes the time
+ * in which the peer sent the body, and not the time in which the response is sent. An event stream
+ * is answered when it opens. */
 void kedge_metrics_responded(kedge_metrics *metrics, int status, int64_t duration_us);
 void kedge_metrics_write(kedge_metrics *metrics, kedge_buffer *out);
 

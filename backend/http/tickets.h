@@ -1,9 +1,11 @@
-/* One-use tickets: a browser's EventSource sends no headers, so that a page first asks for a ticket
- * with its token, and opens the stream with the ticket. A ticket is good once, for 60 seconds, for
- * one project. It carries who asked for it, whom the project's access list must still admit when
- * the stream opens. It also carries when the token that it was asked for with expires, since the
- * stream ends then, and in whose budgets the stream is counted. A user and an organization have so
- * many tickets at once as their budgets say, and nobody's ticket makes room for another's. */
+/* One-use tickets for a browser's EventSource, which cannot send the header with the token. So a
+ * page first asks for a ticket with its token, and then opens the stream with the ticket.
+ *
+ * A ticket is valid once, for 60 seconds, for one project. It names the user who asked for it; the
+ * project's access list must still admit that user when the stream opens. It also has the time when
+ * the user's token expires, since the stream ends then, and the owner of the budgets in which the
+ * stream is counted. The budgets limit how many tickets a user and an organization have at once. A
+ * new ticket never removes another one. */
 #ifndef KEDGE_BACKEND_HTTP_TICKETS_H
 #define KEDGE_BACKEND_HTTP_TICKETS_H
 

@@ -2,11 +2,12 @@
  *
  *   {"format":1, "id":"…", "organization":"…", "project":"…", "user":"…", "role":"…", "push":{…}}
  *
- * `push` is a body as POST push has it (backend/api/push.h), whose mutations need be no I-JSON; so
- * the message is cut like a push, not parsed. `id` is random: no two messages are the same.
+ * `push` is a body as POST push has it (backend/api/push.h). Its mutations need not be I-JSON; so
+ * the message is split into its members like a push, and not parsed. `id` is random: no two
+ * messages are the same.
  *
- * A message that is too large for the queue, or no text that any queue holds, stands in blobs under
- * {org}/projects/{project}/pushes/{sha256}.json.gz, and the queue holds its claim check:
+ * A message that is too large for the queue, or that is not text which any queue can hold, is a
+ * blob, {org}/projects/{project}/pushes/{sha256}.json.gz, and the queue holds its claim check:
  *
  *   {"format":1, "organization":"…", "project":"…", "claim":"{sha256}"} */
 #ifndef KEDGE_BACKEND_QUEUED_MESSAGE_H
@@ -38,8 +39,8 @@ void kedge_message_write(const kedge_environment *environment, const kedge_messa
 kedge_project_ref kedge_message_ref(const kedge_message *message);
 /* The group of a project: its partition key, or that key's hash when it is too long. */
 kedge_key kedge_message_group(const kedge_project_ref *ref);
-/* Every queue can hold the text: UTF-8 without control characters but white space, and without
- * U+FFFE and U+FFFF. */
+/* Whether every queue can hold the text: UTF-8 without control characters except white space, and
+ * without U+FFFE and U+FFFF. */
 bool kedge_message_is_plain(kedge_bytes text);
 
 #endif

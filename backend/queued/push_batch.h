@@ -5,7 +5,7 @@
 #include "backend/api/push.h"
 #include "backend/queued/message.h"
 
-/* One message of it, with what its push borrows from. Is not to be moved. */
+/* One message of a batch, with what its push borrows from. Must not be moved in memory. */
 typedef struct kedge_push_batch_part {
     size_t message; /* index into what the consumer was given */
     kedge_message read;

@@ -6,22 +6,23 @@
  * stands in blobs, and the queue holds its hash (a claim check).
  *
  * Consume. kedge_consume decides up to ten messages, wherever they come from. Those of one project
- * become one push, and so one version where it holds them: each mutation keeps the sender of its
- * message. What a push may not decide (a gap, a mismatch, a retired client) is dropped without an
- * outcome: its client still holds it. kedge_consumer_round receives messages, consumes them and
- * takes them out of the queue.
+ * become one push, and so one version where one can hold them; each mutation keeps the sender of
+ * its message. Mutations that a push may not decide (after a gap, with a mismatch, of a retired
+ * client) are dropped without an outcome: their client still has them. kedge_consumer_round
+ * receives messages, consumes them and takes them out of the queue.
  *
- * The consumers of one kedge_queued leave some of their number free for owners that none of them
- * works for, where the queue knows of owners.
+ * Where the queue knows of owners, the consumers of one kedge_queued keep some consumers free for
+ * owners that none of them works for.
  *
- * A message that comes again (because a consumer died, or the store failed) is merged with ever
- * fewer others: 10, 5, 2, then alone. One that cannot be decided fails by itself, and goes to the
- * dead letters when it was delivered as often as the queue allows; its reason stands in records
- * (dead_letters.h). So does a message for which a store fails in as many deliveries: a queue that
- * allows KEDGE_QUEUE_DELIVERIES of them gets over an outage of KEDGE_QUEUED_OUTAGE_MS. A queue must
- * allow KEDGE_QUEUE_DELIVERIES_LEAST, six; programs warn of another one at their start. A message
- * that ends its consumers is found after four deliveries, and those that were merged with it until
- * then need one more. docs/explanation/backend.md explains this. */
+ * A message that comes again (its consumer's process ended, or the store failed) is merged with
+ * fewer messages each time: up to 10, 5, 2 in all, then it is alone. A message that cannot be
+ * decided fails without the others. It goes to the dead letters when it was delivered as often as
+ * the queue allows; the reason is in records (dead_letters.h). The same happens to a message for
+ * which a store fails in as many deliveries. A queue that allows KEDGE_QUEUE_DELIVERIES tolerates
+ * an outage of KEDGE_QUEUED_OUTAGE_MS. A queue must allow at least KEDGE_QUEUE_DELIVERIES_LEAST
+ * (6); programs warn at their start of one that allows fewer. A message that ends its consumers'
+ * processes is found after four deliveries, and those that were merged with it until then need one
+ * more. docs/explanation/backend.md explains this. */
 #ifndef KEDGE_BACKEND_QUEUED_QUEUED_H
 #define KEDGE_BACKEND_QUEUED_QUEUED_H
 
@@ -53,8 +54,8 @@ typedef struct kedge_queued_failure {
     const kedge_error *error;
 } kedge_queued_failure;
 
-/* What is done about a message besides deciding it. When it fails, the message comes again and is
- * seen to be decided, or something is left over that goes by its age. */
+/* What is done with a message besides deciding it. After a failure the message comes again and is
+ * recognized as decided, or data is left over, which is removed by its age. */
 typedef enum kedge_queued_call {
     KEDGE_QUEUED_CALL_EXTEND,  /* its visibility, so that it comes later, or to nobody else */
     KEDGE_QUEUED_CALL_DONE,    /* out of the queue */
@@ -106,24 +107,25 @@ typedef struct kedge_consume_outcome {
     kedge_error error; /* unless decided */
 } kedge_consume_outcome;
 
-/* Told of each message as soon as its outcome is known, so that a consumer that dies later has left
- * as little as possible. */
+/* `settled` is called for each message as soon as its outcome is known. So a consumer whose process
+ * ends later leaves as few messages as possible unsettled. */
 typedef struct kedge_consume_watch {
     void (*settled)(void *context, size_t message, const kedge_consume_outcome *outcome);
     void *context;
 } kedge_consume_watch;
 
-/* Decides `count` (at most KEDGE_QUEUE_RECEIVE_MAX) messages, in order within each project; fills
- * as many outcomes. `delivered`: how many came together, these among them: a message that has ended
- * a consumer is tried only when it came alone. Behind a message that gets KEDGE_CONSUMED_AGAIN all
- * of its project get the same; one that fails stops nobody else. Receipts are not looked at.
- * `watch` may be NULL. Any thread. */
+/* Decides `count` (at most KEDGE_QUEUE_RECEIVE_MAX) messages, in order within each project, and
+ * fills as many outcomes. `delivered`: how many messages were delivered together, including these;
+ * a message that has ended a consumer's process is tried only when it was delivered alone. After a
+ * message that gets KEDGE_CONSUMED_AGAIN, all later ones of its project get the same. One that gets
+ * KEDGE_CONSUMED_FAILED does not affect the others. Receipts are not used. `watch` may be NULL. Any
+ * thread. */
 kedge_status kedge_consume(kedge_queued *queued, kedge_backend *backend,
                            const kedge_queue_message *messages, size_t count, size_t delivered,
                            const kedge_consume_watch *watch, kedge_consume_outcome *outcomes,
                            kedge_error *error);
-/* Removes what a decided message has in blobs. To be called when it is out of the queue for good;
- * one that comes again after that fails. */
+/* Removes the blobs of a decided message. Call it when the message is out of the queue for good; a
+ * message that comes again after that fails. */
 kedge_status kedge_queued_release(kedge_queued *queued, const kedge_queue_message *message,
                                   kedge_error *error);
 
@@ -135,12 +137,12 @@ kedge_status kedge_consumer_new(kedge_queued *queued, kedge_backend *backend,
                                 kedge_consumer **consumer, kedge_error *error);
 void kedge_consumer_free(kedge_consumer *consumer); /* NULL is allowed */
 /* Receives up to 10 messages (the queue may wait `wait_ms` for the first) and settles each: decided
- * ones are taken from the queue, the others given back. `*received`: how many there were; `*left`:
- * how many are not decided. A failure is counted; the caller logs it. */
+ * ones are deleted from the queue, the others given back. `*received`: how many there were;
+ * `*left`: how many are not decided. A failure is counted; the caller logs it. */
 kedge_status kedge_consumer_round(kedge_consumer *consumer, int64_t wait_ms, size_t *received,
                                   size_t *left, kedge_error *error);
-/* Keeps what a round has in hand from being delivered to others. To be called from another thread
- * several times in each visibility. */
+/* Extends the visibility of the messages that a round works on, so that no other consumer receives
+ * them. Call it from another thread, several times within each visibility. */
 void kedge_consumer_keep(kedge_consumer *consumer);
 
 /* ---- telling ---- */
