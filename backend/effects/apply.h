@@ -1,5 +1,5 @@
-/* What the writes of logs cause: the handler of a stream's reader (reader.h), and of the tool that
- * goes through the logs themselves (reprocess.h).
+/* The effects of the writes of logs: the handler of a stream's reader (reader.h), and of the tool
+ * that reads the logs without a stream (reprocess.h).
  *
  *   an entry of the type Snapshot without a snapshot   its snapshot is requested (snapshots.h)
  *   an entry whose body is a blob                      the blob loses its tag (backend/log/body.h)
@@ -22,13 +22,13 @@ extern const kedge_stream_pattern kedge_effects_pattern;
 typedef struct kedge_effects {
     kedge_backend *backend;
     kedge_queue queue; /* of requests of snapshots; vtable NULL: none is requested */
-    /* Called for a record that cannot be one of a log, or is of a log that is damaged, which is
-     * passed over. May be NULL. */
+    /* Called for a record that is skipped, because it is not one of a log, or because its log is
+     * damaged. May be NULL. */
     void (*passed)(void *context, const kedge_error *error);
     void *context;
 } kedge_effects;
 
-/* What one entry causes. Of its place the segment and the num are needed. An entry of an archived
+/* Does what one entry causes. Its place must have the segment and the num. An entry of an archived
  * segment gets no snapshot any more. KEDGE_UNAVAILABLE and the like: try again. */
 kedge_status kedge_effects_of_entry(const kedge_effects *effects, const kedge_log *log,
                                     const kedge_log_entry *entry, kedge_error *error);

@@ -19,14 +19,15 @@ typedef struct kedge_snapshot_consumer {
     int64_t work_ms;       /* that the worker has for a message; less than its run_max_ms */
 } kedge_snapshot_consumer;
 
-/* After how long a message goes to a worker again: after a failure, and while another worker may be
- * at work, later and later. A worker that ended may hold an item for longer than the queue would
- * deliver the message every second. */
+/* After how long a message is delivered again. Each failure makes the time longer, and so does each
+ * delivery while another worker may hold the item: a worker that ended may hold it for longer than
+ * the queue would deliver the message every second. */
 int64_t kedge_snapshot_again_ms(kedge_snapshot_outcome outcome, kedge_status status,
                                 uint32_t receive_count);
 
-/* Receives a message, for which the queue may wait, and works it off. `*received`: there was one;
- * `*done`: it is out of the queue. A failure says why it is not, or that the queue failed. */
+/* Receives a message, for which the queue may wait, and handles it. `*received`: there was a
+ * message; `*done`: it is out of the queue. The error says why it is not, or that the queue
+ * failed. */
 kedge_status kedge_snapshot_round(const kedge_snapshot_consumer *consumer, int64_t wait_ms,
                                   bool *received, bool *done, kedge_error *error);
 

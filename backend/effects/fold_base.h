@@ -1,5 +1,5 @@
 /* The snapshot from which a fold goes on, read chunk by chunk: a state for mutators, and its items
- * in order. Any number of chunks; those that were used last are kept in memory. */
+ * in order. It may have any number of chunks; the chunks that were used last are kept in memory. */
 #ifndef KEDGE_BACKEND_EFFECTS_FOLD_BASE_H
 #define KEDGE_BACKEND_EFFECTS_FOLD_BASE_H
 
@@ -25,8 +25,8 @@ kedge_fold_base kedge_fold_base_make(const kedge_log *log);
 void kedge_fold_base_free(kedge_fold_base *base);
 
 /* Opens the snapshot `id` at the entry `number`; with `part` the one of an earlier entry that is a
- * part of it. On failure the base is the empty state: KEDGE_NOT_FOUND; KEDGE_CORRUPT: it is
- * damaged, or another's. */
+ * part of it. After a failure the base is the empty state. KEDGE_NOT_FOUND; KEDGE_CORRUPT: it is
+ * damaged, or it is the snapshot of another log. */
 kedge_status kedge_fold_base_open(kedge_fold_base *base, const char *id, const char *part,
                                   int64_t number, kedge_error *error);
 

@@ -1,5 +1,5 @@
-/* Which function makes the snapshot of which log: of a log project's log of mutations by
- * backend/logged, of every other one by fold.h. */
+/* Which function makes the snapshot of a log: for the log of mutations of a log project that of
+ * backend/logged, for every other log that of fold.h. */
 #ifndef KEDGE_BACKEND_EFFECTS_MAKE_H
 #define KEDGE_BACKEND_EFFECTS_MAKE_H
 

@@ -4,8 +4,8 @@
  *   attributes: number (of the entry in the log), revision, owner and since (ms) while a worker is
  *   at it, progress
  *
- * Every change has the condition that the revision is the one that was read: a worker whose item
- * went to another writes nothing any more. */
+ * Every change has the condition that the revision is the one that was read. So a worker whose item
+ * was taken by another worker cannot change it any more. */
 #ifndef KEDGE_BACKEND_EFFECTS_PENDING_H
 #define KEDGE_BACKEND_EFFECTS_PENDING_H
 
@@ -17,7 +17,7 @@
 
 typedef struct kedge_pending_snapshot {
     kedge_log_place at;
-    char owner[KEDGE_PENDING_OWNER_HEX]; /* "": nobody is at it */
+    char owner[KEDGE_PENDING_OWNER_HEX]; /* "": no worker has it */
     int64_t since_ms;
     int64_t revision;
     kedge_buffer progress; /* what the next piece of its snapshot needs; made by the caller */
@@ -30,8 +30,8 @@ kedge_status kedge_pending_snapshot_put(const kedge_log *log, const kedge_log_pl
  */
 kedge_status kedge_pending_snapshot_first(const kedge_log *log, bool consistent,
                                           kedge_pending_snapshot *pending, kedge_error *error);
-/* Puts the first item of the log anew if it is damaged: its key names the entry. It goes if there
- * is no such entry. */
+/* Puts the first item of the log again if it is damaged, since its key names the entry. Removes the
+ * item if there is no such entry. */
 kedge_status kedge_pending_snapshot_mend(const kedge_log *log, kedge_error *error);
 /* Writes the item if its record still has this revision, and increments the revision.
  * KEDGE_CONFLICT: it was changed or removed. */

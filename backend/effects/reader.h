@@ -1,15 +1,15 @@
 /* Follows a stream: gives the changes of each shard to a handler, in order and at least once.
  *
- * A shard is read to its end before its children. How far a shard was read, and who reads it,
- * stands in a record (a checkpoint). So any number of readers of one name share the shards, and
- * another goes on where one has ended. A checkpoint is only written under the condition that nobody
- * else has written it since: a reader whose lease went to another loses the shard with its next
- * write. What it handled before is then handled again.
+ * A shard is read to its end before its children. The reader writes to a record (a checkpoint) how
+ * far a shard was read and who reads it. So any number of readers with one name share the shards,
+ * and one continues where another has stopped. Each write of a checkpoint has the condition that
+ * nobody else has written it since the read. So a reader whose lease another reader has taken loses
+ * the shard at its next write. The changes that it handled meanwhile are handled again.
  *
- * When changes were trimmed before they were read, the reader says so (`expired`), leaves a record
- * about it, and goes on with the oldest change that is kept. What the changes would have caused
- * must then be found in the tables themselves. The same holds when a checkpoint is damaged, or has
- * a position that the stream never gave: changes that are kept are then handled again.
+ * When changes were trimmed before they were read, the reader calls `expired`, leaves a record
+ * about it, and goes on with the oldest change that is kept. The effects of the trimmed changes
+ * must then be made from the tables (reprocess.h). The same holds when a checkpoint is damaged, or
+ * has a position that the stream never gave; changes that are kept are then handled again.
  *
  * Records of a reader, in the partition "Stream#{name}":
  *
@@ -34,7 +34,7 @@
 typedef struct kedge_stream_expired {
     const char *shard; /* whose changes are missing */
     int64_t since_ms;  /* changes that are older were all handled; 0: unknown */
-    bool damaged;      /* the checkpoint was: only what had been trimmed before can be missing */
+    bool damaged;      /* the checkpoint was damaged; trimmed changes may be missing */
 } kedge_stream_expired;
 
 typedef struct kedge_stream_reader_options {
@@ -42,17 +42,17 @@ typedef struct kedge_stream_reader_options {
     const kedge_records *records;         /* of the checkpoints */
     const kedge_stream *stream;
     const char *name;  /* of the checkpoints: 1 to 64 bytes */
-    const char *owner; /* at most 32 bytes, of no other living reader; NULL: a random one. Who comes
-                          back under the same owner need not wait for a lease to end */
+    const char *owner; /* at most 32 bytes, of no other running reader; NULL: a random one. A reader
+                          with the owner of a lease need not wait until that lease ends */
     const kedge_stream_pattern *patterns;
     size_t pattern_count;
     int64_t lease_ms; /* 0: KEDGE_READER_LEASE_MS */
     uint32_t batch;   /* 0: KEDGE_READER_BATCH */
-    /* Takes changes in order, and tells how many of them, from the first on, it has dealt with; the
-     * others come again. With fewer than `count` it says why by its status. */
+    /* Takes changes in order, and sets `*handled` to how many of them, from the first on, it has
+     * handled; the others come again. When these are fewer than `count`, its status says why. */
     kedge_status (*handle)(void *context, const kedge_stream_change *changes, size_t count,
                            size_t *handled, kedge_error *error);
-    /* Called after the record about it. May be NULL. */
+    /* Called when changes were trimmed, after the record about it was written. May be NULL. */
     void (*expired)(void *context, const kedge_stream_expired *expired);
     void *context;
 } kedge_stream_reader_options;
@@ -61,10 +61,10 @@ typedef struct kedge_stream_reader kedge_stream_reader;
 
 kedge_status kedge_stream_reader_new(const kedge_stream_reader_options *options,
                                      kedge_stream_reader **reader, kedge_error *error);
-/* Ends its leases, so that others need not wait for that. Another round takes what is free then.
- * After a failure the leases end by themselves. */
+/* Ends the reader's leases, so that other readers need not wait for their end. A later round takes
+ * leases that are free then. After a failure the leases end by themselves. */
 kedge_status kedge_stream_reader_leave(kedge_stream_reader *reader, kedge_error *error);
-/* Its leases stay, unless it has left. NULL is allowed. */
+/* Leaves its leases, unless kedge_stream_reader_leave has ended them. NULL is allowed. */
 void kedge_stream_reader_free(kedge_stream_reader *reader);
 
 /* What one round did. */
@@ -72,13 +72,13 @@ typedef struct kedge_stream_round {
     size_t shards;  /* that were read */
     size_t handled; /* changes */
     size_t expired;
-    size_t lost; /* shards that went to another reader meanwhile */
-    bool more;   /* another round at once has something to do */
+    size_t lost; /* shards that another reader has taken meanwhile */
+    bool more;   /* there are more changes: call the next round at once */
 } kedge_stream_round;
 
-/* One batch of each shard that is nobody else's. The first failure ends the round, which can be
- * repeated: KEDGE_UNAVAILABLE, KEDGE_BUSY and the like, or the handler's. `round` tells in any case
- * what was done. One thread at a time. */
+/* Handles one batch of each shard that no other reader has. The first failure ends the round, which
+ * can be repeated: KEDGE_UNAVAILABLE, KEDGE_BUSY and the like, or the handler's. `round` is filled
+ * in any case. One thread at a time. */
 kedge_status kedge_stream_reader_round(kedge_stream_reader *reader, kedge_stream_round *round,
                                        kedge_error *error);
 
