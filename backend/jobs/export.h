@@ -1,11 +1,10 @@
 /* Export: all versions of a project as a stream of JSON lines, from which an import makes the same
  * project. Its logs and resources are not in it.
  *
- * The lines are described in docs/reference/export.md. What is in them: the project's creation,
- * every version that is kept with its mutations and its delta, every body in front of the first
- * version that refers to it; and, where retention has removed versions, what stands for them. What
- * is derived from versions is left out. The last line tells the number of lines and a hash of them
- * all. */
+ * docs/reference/export.md describes the lines. They have the project's creation, every version
+ * that is kept with its mutations and its delta, and every body, before the first version that
+ * refers to it. Where retention has removed versions, they also have what replaces these. Data that
+ * is derived from versions is left out. The last line has the number of lines and a hash of all. */
 #ifndef KEDGE_BACKEND_JOBS_EXPORT_H
 #define KEDGE_BACKEND_JOBS_EXPORT_H
 
@@ -22,10 +21,10 @@ typedef struct kedge_export_result {
     int64_t lines;
 } kedge_export_result;
 
-/* The project as it is at the newest version when it begins; pushes go on meanwhile.
- * KEDGE_NOT_FOUND: no such project. KEDGE_CORRUPT: something of it is damaged or gone; what was
- * written is no whole export. KEDGE_UNAVAILABLE: also when versions were removed meanwhile; begin
- * again. */
+/* Exports the project as of the version that is the newest when the export begins; pushes may go
+ * on. KEDGE_NOT_FOUND: no such project. KEDGE_CORRUPT: data of the project is damaged or missing;
+ * the lines that were written are not a complete export. KEDGE_UNAVAILABLE: also when versions were
+ * removed meanwhile; begin again. */
 kedge_status kedge_export_project(const kedge_project *project, const kedge_lines *lines,
                                   kedge_export_result *result, kedge_error *error);
 

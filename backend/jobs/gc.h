@@ -1,16 +1,16 @@
 /* Garbage collection: blobs that no version, and no checkpoint, refers to.
  *
- * It takes two runs to remove a blob, with the grace between them. The first finds it unreferenced,
- * older than the grace, and marks it (versions/blob.h). A later one, that finds it still
- * unreferenced and the mark as old as the grace, removes it. So a body that was written and is not
- * yet committed is safe for as long as the grace, which must be longer than any push, fork or
- * import takes between its bodies and its commit. A writer that needs a marked blob again takes the
- * mark away; a blob is never removed and relied on at the same time.
+ * Two runs are needed to remove a blob, at least `grace_ms` apart. The first run marks a blob that
+ * is unreferenced and older than the grace (versions/blob.h). A later run removes it, if it is
+ * still unreferenced and the mark is as old as the grace. So a body that was written and is not yet
+ * committed is safe for as long as the grace. The grace must be longer than any push, fork or
+ * import takes between its bodies and its commit. A writer that needs a marked blob again removes
+ * the mark first, so no blob is removed that a commit refers to.
  *
- * References are: the parts of all versions that are kept, the bodies of their deltas and of the
- * state in front of the oldest, the chunks of all checkpoints that there are. When one of these
- * cannot be read nothing is removed. Claim checks of queued pushes are referred to by messages that
- * nobody can list; they go by their age alone. */
+ * These are referenced: the parts of all versions that are kept, the bodies of their deltas and of
+ * the state before the oldest version, and the chunks of all checkpoints. When one of these cannot
+ * be read, nothing is removed. Queued pushes are referenced by messages of the queue, which cannot
+ * be listed; so their blobs are removed by age alone. */
 #ifndef KEDGE_BACKEND_JOBS_GC_H
 #define KEDGE_BACKEND_JOBS_GC_H
 

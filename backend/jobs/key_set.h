@@ -1,7 +1,7 @@
 /* A set of keys, each kept as 64 bits of its hash: 16 bytes a key at most, however long it is.
  *
  * Two keys with the same hash count as one: kedge_key_set_has may be true for a key that was never
- * added, with the chance 2^-64 for each pair. A caller must be safe when it is. */
+ * added, with a probability of 2^-64 for each pair. Callers must tolerate this. */
 #ifndef KEDGE_BACKEND_JOBS_KEY_SET_H
 #define KEDGE_BACKEND_JOBS_KEY_SET_H
 

@@ -1,4 +1,4 @@
-/* What a job tells while it runs: one JSON object a line. */
+/* The output of a job while it runs: one JSON object a line. */
 #ifndef KEDGE_BACKEND_JOBS_LINES_H
 #define KEDGE_BACKEND_JOBS_LINES_H
 

@@ -30,15 +30,15 @@ typedef struct kedge_replay {
 kedge_replay kedge_replay_make(const kedge_project *project);
 void kedge_replay_free(kedge_replay *replay);
 
-/* A collection as it was in front of a version that may have changed it. False: there was none. */
+/* A collection as it was before a version that may have changed it. False: there was none. */
 bool kedge_replay_before(const kedge_version *version, const kedge_version_collection *collection,
                          kedge_version_collection *before);
 
-/* The state in front of `version`, from the checkpoints of its collections there. KEDGE_CORRUPT
- * when one is not there. */
+/* The state before `version`, from the checkpoints of its collections. KEDGE_CORRUPT when one is
+ * missing. */
 kedge_status kedge_replay_start(kedge_replay *replay, const kedge_version *version,
                                 kedge_error *error);
-/* A collection as it is in front of the first version that will be taken. Shares the map. */
+/* Sets a collection as it is before the first version that will be taken. Shares the map. */
 kedge_status kedge_replay_put(kedge_replay *replay, const kedge_version_collection *collection,
                               const kedge_map *map, kedge_error *error);
 /* The changes of the next version. */

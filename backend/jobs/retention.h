@@ -1,13 +1,14 @@
 /* Retention: versions that need not be kept any more are removed, the oldest first.
  *
- * R is the oldest version to be kept. Once the versions below it are removed, two things stand for
- * them: the checkpoint of every collection as it was in front of R, and their index rows.
- * First both are checked against the versions, and written where they are missing. Then the record
+ * R is the oldest version to be kept. Two things replace the versions below R: the checkpoint of
+ * every collection as it was before R, and the index rows of these versions. First both are checked
+ * against the versions, and written where they are missing. Then the record
  * `Retention` says that R is the oldest: this is the commit. Then the older version records are
  * replaced by their lineage (versions/versions.h), and older checkpoints are removed. Blobs that
  * nothing refers to any more are left to garbage collection (gc.h).
  *
- * May run beside pushes and readers, and be broken off anywhere: run again, it goes on. */
+ * Pushes and reads may go on meanwhile. A retention that was interrupted continues when it is run
+ * again. */
 #ifndef KEDGE_BACKEND_JOBS_RETENTION_H
 #define KEDGE_BACKEND_JOBS_RETENTION_H
 
@@ -32,7 +33,7 @@ typedef struct kedge_retention_result {
 /* Without `remove` only tells what would be the oldest version. One line:
  *   {"retained", "oldest", "newest", "oldest_before", "removed"}
  * KEDGE_NOT_FOUND: no such project.
- * KEDGE_CORRUPT: something that would have to stand for the old versions is damaged; nothing was
+ * KEDGE_CORRUPT: a checkpoint or row that would replace the old versions is damaged; nothing was
  * removed. KEDGE_UNAVAILABLE: also "retention-raced", another retention of the project ran
  * meanwhile; run it again. */
 kedge_status kedge_retention_run(const kedge_project *project, const kedge_retention_rule *rule,

@@ -1,6 +1,6 @@
-/* Counts again what is stored for an organization. The count that servers keep
- * (backend/versioned/usage) lacks what a server had not yet added when it was killed, and what
- * tools have written; and it still has what was removed. */
+/* Counts again the bytes that are stored for an organization. The count that servers keep
+ * (backend/versioned/usage) lacks bytes that a server had not yet added when it was killed, and
+ * bytes that tools have written. It still includes bytes that were removed. */
 #ifndef KEDGE_BACKEND_JOBS_USAGE_H
 #define KEDGE_BACKEND_JOBS_USAGE_H
 

@@ -1,4 +1,4 @@
-/* Verify: reads all of a project and tells everything that is not as it must be.
+/* Verify: reads all of a project and reports everything that is not as it must be.
  *
  * It checks every version that is kept, in order: its record, its number, its runs against its
  * mutations and against those of the versions before, what it remembers (`recent`), its collections

@@ -1,5 +1,5 @@
-/* What the writing operations share: entries about to be written, and what stands at a place whose
- * write has an unknown outcome. */
+/* What the writing operations share: entries that are about to be written, and the look at a place
+ * after a write with an unknown outcome. */
 #ifndef KEDGE_BACKEND_LOG_COMMIT_H
 #define KEDGE_BACKEND_LOG_COMMIT_H
 
@@ -12,7 +12,7 @@ void kedge_log_new_id(const kedge_log *log, uint8_t id[KEDGE_LOG_ID_SIZE]);
 kedge_log_entry kedge_log_system_entry(const kedge_log *log, const char *type, int64_t segment,
                                        int64_t num);
 
-/* What stands at the place where an entry with this id may have been written. */
+/* What is at the place where an entry with this id may have been written. */
 typedef enum kedge_log_occupant {
     KEDGE_LOG_FREE, /* nothing; the write may still come */
     KEDGE_LOG_OWN,

@@ -98,20 +98,21 @@ typedef struct kedge_log_append_request {
     kedge_bytes type; /* as kedge_check_name allows */
     int64_t version;  /* 1 to KEDGE_LOG_VERSION_MAX */
     kedge_bytes body; /* checked JSON; empty: null */
-    /* The number that the caller takes for the next one, or KEDGE_LOG_AT_END. Entries that are no
-     * events may have come since. */
+    /* The number that the caller expects for the entry, or KEDGE_LOG_AT_END. A conflict: an event
+     * has been appended at this number or after it, or the number is after the end of the log.
+     * Entries that are not events may have been appended since. */
     int64_t expected;
     /* The id of the entry; all zeros: a random one. When the entry was appended before under this
      * id, at `expected` or, at the end, from `since` on, then nothing is appended. */
     uint8_t id[KEDGE_LOG_ID_SIZE];
     int64_t since; /* with KEDGE_LOG_AT_END: -1 does not look */
-    /* The caller holds a lock of its own, by which only one append of this process runs at a time
-     * for the log; no other lock may be taken then. The option `appended` is not told. */
+    /* The caller holds a lock of its own, so that only one append of this process runs at a time
+     * for the log; no other lock may be taken then. The option `appended` is not called. */
     bool locked;
 } kedge_log_append_request;
 
 typedef struct kedge_log_append_result {
-    bool conflict;      /* an event stands at the expected number, or none in front of it */
+    bool conflict;      /* see `expected` */
     bool before;        /* the entry was there already */
     kedge_log_place at; /* of the entry; after a conflict only `number`, the next one */
 } kedge_log_append_result;
@@ -157,11 +158,12 @@ typedef struct kedge_log_reader {
     size_t type_count;
 } kedge_log_reader;
 
-/* Load: the last snapshot's entry and everything after it. Neither it nor Update Loaded has a gap:
- * a read that a truncation overtook is KEDGE_UNAVAILABLE, and the load has to begin again. */
+/* Load: the last snapshot's entry and everything after it. Load and Update Loaded never leave a
+ * gap: when a truncation has removed entries that are to be read next, the read is
+ * KEDGE_UNAVAILABLE, and the load must begin again. */
 kedge_status kedge_log_load(const kedge_log *log, kedge_log_reader *reader, kedge_error *error);
-/* Update Loaded: what follows the entry `last`. `*reload`: that is too far behind, or some of what
- * follows is truncated, and the reader is that of Load. */
+/* Update Loaded: the entries after the entry `last`. `*reload`: `last` is too far back, or some of
+ * the entries after it were truncated; then the reader is that of Load. */
 kedge_status kedge_log_update(const kedge_log *log, int64_t last, kedge_log_reader *reader,
                               bool *reload, kedge_error *error);
 
@@ -172,19 +174,19 @@ typedef enum kedge_log_from {
     KEDGE_LOG_FROM_NUMBER
 } kedge_log_from;
 
-/* Any place, also in front of the last snapshots, up or down. A number that is no longer kept is
- * taken for the start; one after the end gives nothing (up) or starts at the end (down). */
+/* Reads from any place, also before the last snapshots, up or down. A number that is no longer kept
+ * counts as the start; one after the end gives no entries (up) or starts at the end (down). */
 kedge_status kedge_log_query(const kedge_log *log, kedge_log_from from, int64_t number,
                              bool descending, kedge_log_reader *reader, kedge_error *error);
 
 /* The next entries, at most `limit` (1 to KEDGE_LOG_PAGE_MAX); `page` was emptied by the caller.
- * None: `reader->ended`. A page ends in front of an entry that cannot be read, with which the next
- * one fails: KEDGE_CORRUPT, or KEDGE_UNSUPPORTED. Bodies that are external are not read. */
+ * When there are none, `reader->ended` is true. A page ends before an entry that cannot be read;
+ * the next call fails with KEDGE_CORRUPT or KEDGE_UNSUPPORTED. External bodies are not read. */
 kedge_status kedge_log_read(kedge_log_reader *reader, uint32_t limit, kedge_log_page *page,
                             kedge_error *error);
 
-/* The body of an entry, appended to `body`, wherever it is. A body that still carries the tag of a
- * discardable write loses it. */
+/* Appends the body of an entry to `body`, also an external one. Removes the tag of a discardable
+ * write, if the body still has it. */
 kedge_status kedge_log_read_body(const kedge_log *log, const kedge_log_entry *entry,
                                  kedge_buffer *body, kedge_error *error);
 
@@ -204,7 +206,7 @@ kedge_status kedge_log_summarize(const kedge_log *log, bool consistent, kedge_lo
 
 /* ---- metadata (metadata.c) ---- */
 
-/* NULL `data`: as it is. Empty: none from now on; a snapshot stays. */
+/* A member whose `data` is NULL is not changed. An empty one is removed, except a snapshot. */
 typedef struct kedge_log_metadata {
     kedge_bytes snapshot;
     kedge_bytes history;
@@ -231,15 +233,16 @@ typedef enum kedge_log_archived_entries {
     KEDGE_LOG_EXPIRE  /* they get the attribute X: a store with a time to live deletes them */
 } kedge_log_archived_entries;
 
-/* Archives an old segment: all of its entries go to blobs, from which readers take them. It may be
- * called again, to go on, or to delete what it kept. `expires_s`: since 1970, for KEDGE_LOG_EXPIRE.
- * KEDGE_REJECTED "log-segment-in-use": a load needs the segment; "log-segment-not-found". */
+/* Archives an old segment: copies all of its entries to blobs, from which readers then read them.
+ * It may be called again, to continue, or to delete what it kept. `expires_s`: since 1970, for
+ * KEDGE_LOG_EXPIRE. KEDGE_REJECTED "log-segment-in-use": a load needs the segment;
+ * "log-segment-not-found". */
 kedge_status kedge_log_archive(const kedge_log *log, int64_t segment,
                                kedge_log_archived_entries entries, int64_t expires_s,
                                kedge_error *error);
 
-/* Removes all entries in front of a number, with their bodies, archives and snapshots (snapshot.h),
- * for good. May be called again, to go on. KEDGE_REJECTED "log-truncate-too-far": the number is
+/* Removes all entries before a number, with their bodies, archives and snapshots (snapshot.h), for
+ * good. May be called again, to continue. KEDGE_REJECTED "log-truncate-too-far": the number is
  * after the last snapshot, or there is none. */
 kedge_status kedge_log_truncate(const kedge_log *log, int64_t before, kedge_error *error);
 

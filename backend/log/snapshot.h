@@ -5,10 +5,10 @@
  *               "log": name, "number": of the entry, "project"?: {…}}
  *   chunk      {collection: {id: value}}
  *
- * Items stand in the order of collection and id. The first ones are in the snapshot itself, the
+ * Items are in the order of collection and id. The first ones are in the snapshot itself, the
  * others in its chunks. The row of a chunk has the SHA-256 of its text, which is its name, and its
- * first item. A snapshot's chunks are its own: no other snapshot names them. What is written while
- * a snapshot is made stands beside them, and is removed by kedge_log_snapshot_tidy. */
+ * first item. No two snapshots share chunks. Other parts that are written while a snapshot is made
+ * have names like chunks; kedge_log_snapshot_tidy removes them. */
 #ifndef KEDGE_BACKEND_LOG_SNAPSHOT_H
 #define KEDGE_BACKEND_LOG_SNAPSHOT_H
 
@@ -19,8 +19,8 @@
 #define KEDGE_LOG_SNAPSHOT_CHUNKS_MAX 16384
 #define KEDGE_LOG_SNAPSHOT_DAMAGED    "log-snapshot-damaged" /* the code of its damage */
 
-/* Puts the text under its id, a hash in hexadecimal digits. One that is there stays: whoever names
- * a snapshot names its entry, and the same entry gives the same snapshot. Its chunks come first. */
+/* Puts the text under its id, a hash in hexadecimal digits. An existing snapshot with the id stays,
+ * since the same entry always gives the same snapshot. Write its chunks first. */
 kedge_status kedge_log_snapshot_write(const kedge_log *log, kedge_bytes id, kedge_bytes text,
                                       kedge_error *error);
 /* Appends the text, an unchecked JSON object. KEDGE_NOT_FOUND "log-snapshot-not-found": there is
@@ -40,7 +40,7 @@ kedge_status kedge_log_snapshot_tidy(const kedge_log *log, kedge_bytes id, kedge
                                      kedge_error *error);
 /* Removes a snapshot and its parts, in whatever state they are. Repeatable. */
 kedge_status kedge_log_snapshot_discard(const kedge_log *log, kedge_bytes id, kedge_error *error);
-/* Removes the snapshots of entries in front of a number, with their parts; also parts whose
+/* Removes the snapshots of entries before a number, with their parts; also parts whose
  * snapshot was never completed, when they are older than KEDGE_LOG_DISCARD_S. Repeatable. A
  * snapshot that cannot be read stays. */
 kedge_status kedge_log_snapshots_remove(const kedge_log *log, int64_t before, kedge_error *error);

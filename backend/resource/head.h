@@ -1,4 +1,4 @@
-/* Where a resource stands: its latest record, and the newest version of its history. */
+/* The head of a resource: its latest record, and the newest version of its history. */
 #ifndef KEDGE_BACKEND_RESOURCE_HEAD_H
 #define KEDGE_BACKEND_RESOURCE_HEAD_H
 
@@ -6,7 +6,7 @@
 
 typedef struct kedge_resource_head {
     bool present;       /* there is a record among the latest ones */
-    bool deleted;       /* … which says that its version was deleted */
+    bool deleted;       /* that record says that its version was deleted */
     kedge_resource row; /* that record, with its memory; version 0: there is none */
 } kedge_resource_head;
 

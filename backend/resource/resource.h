@@ -7,10 +7,10 @@
  * a rollback too, makes a higher one. A deletion removes the latest record alone: the history
  * stays, can be read, and a resource that is created again goes on after it.
  *
- * Each write names the version that it replaces, so that no writer overwrites another's work
- * unseen. A write whose outcome is unknown is looked up before it is tried again: its `uid` stands
- * in the records, so that it is never applied twice. docs/explanation/resource.md explains both
- * ways of writing. Any thread; calls block in the ports. */
+ * Each write names the version that it replaces, so that no writer overwrites a version that it has
+ * not seen. Before a write whose outcome is unknown is tried again, its `uid` is searched in the
+ * records, so that it is never applied twice. docs/explanation/resource.md explains both ways of
+ * writing. Any thread; calls block in the ports. */
 #ifndef KEDGE_BACKEND_RESOURCE_RESOURCE_H
 #define KEDGE_BACKEND_RESOURCE_RESOURCE_H
 
@@ -48,9 +48,8 @@ void kedge_resource_free(kedge_resource *resource);
 typedef struct kedge_resource_edit {
     int64_t expected; /* the version that it replaces; 0: there is none, or it was deleted */
     const char *user;
-    /* 32 lower-case hexadecimal digits that no other write has: a write that comes again with its
-     * uid is recognized as long as its version is the newest or the one after `expected`. NULL:
-     * random. */
+    /* 32 lower-case hexadecimal digits that no other write has. A repeated write is recognized by
+     * its uid as long as its version is the newest or the one after `expected`. NULL: random. */
     const char *uid;
 } kedge_resource_edit;
 
@@ -81,7 +80,7 @@ kedge_status kedge_resource_delete(kedge_backend *backend, const kedge_resource_
 kedge_status kedge_resource_read(kedge_backend *backend, const kedge_resource_ref *ref,
                                  int64_t version, kedge_resource *resource, kedge_error *error);
 
-/* What a list holds; `resource` lives until the visit returns. */
+/* Called for each resource of a list; `resource` is borrowed during the call. */
 typedef kedge_status (*kedge_resource_visit)(void *context, kedge_bytes id,
                                              const kedge_resource *resource, kedge_error *error);
 typedef struct kedge_resource_page {
