@@ -1,4 +1,4 @@
-/* What of a push is new at a head: the rules of ids, per client and in their order.
+/* Which mutations of a push are new at a head: the rules of ids, per client and in their order.
  *
  *   id <= lmid, same digest       skipped
  *   id <= lmid, another digest    MISMATCH; nothing more of this client and sender
@@ -20,8 +20,8 @@
 #include "common/arena.h"
 #include "mutate/batch.h"
 
-/* A client of one sender, or of several with the same group and user. The same client id of another
- * group or user is a separate entry; in a replay it is the same one. */
+/* A client of one sender, or of several senders with the same group and user. The same client id of
+ * another group or user is a separate entry, except in a replay. */
 typedef struct kedge_plan_client {
     kedge_bytes client;
     const kedge_push_sender *sender;

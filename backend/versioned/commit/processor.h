@@ -1,11 +1,12 @@
 /* The processor: turns a push into a version.
  *
- * Load the head, THEN dedupe by lmid and digest, run the mutators in order, each in a savepoint of
- * its own, write large bodies, put version head+1 if absent, then index rows. A cached head may
- * only be used when a commit follows; any other result needs a consistent read of the head. After a
- * lost race, a timeout or an unknown outcome: reload, dedupe and replay, with jittered retry.
- * Correct without any lock or queue: the steps of the article that docs/explanation/backend.md
- * names, for a batch. */
+ * It loads the head first, and only then drops duplicates by lmid (the client's last mutation id)
+ * and digest. It runs the mutators in order, each in a savepoint of its own, writes large bodies,
+ * puts version head+1 if absent, and then index rows. A cached head may only be used when a commit
+ * follows; any other result needs a consistent read of the head. After a lost race, a timeout or an
+ * unknown outcome it starts again from the load, after a random pause. It needs no lock and no
+ * queue to be correct: these are the steps of the article that docs/explanation/backend.md names,
+ * for a batch. */
 #ifndef KEDGE_BACKEND_COMMIT_PROCESSOR_H
 #define KEDGE_BACKEND_COMMIT_PROCESSOR_H
 

@@ -12,10 +12,9 @@
  *                                      rows are there
  *     version, lineage
  *
- * All are made of version records alone and can be made again. Readers take a row only
- * when its version is covered by the version they look from and still has the row's
- * lineage; rows of versions above `indexed_through` are not needed and not looked at,
- * since `recent` tells the same. */
+ * All rows are derived from version records and can be made again. A row counts for a reader at
+ * version V only if the row's version is at most V and still has the row's lineage. Rows of
+ * versions above V's `indexed_through` are not read, since V's `recent` has the same. */
 #ifndef KEDGE_BACKEND_INDEX_INDEX_H
 #define KEDGE_BACKEND_INDEX_INDEX_H
 
@@ -96,9 +95,10 @@ kedge_status kedge_index_write(kedge_backend *backend, kedge_bytes partition,
 kedge_status kedge_index_complete(const kedge_project *project, const kedge_version *head,
                                   kedge_error *error);
 
-/* Writes all rows of the versions that are kept again when they are gone: called by readers that do
- * not find one, or only one of a version that is no longer kept. With `surely` that is known;
- * otherwise a row of the oldest version is looked for. `*repaired` tells whether it was done. */
+/* Writes all rows of the versions that are kept again, when they are missing. Readers call it when
+ * they do not find a row, or only one of a version that is no longer kept. With `surely` the caller
+ * knows that rows are missing; otherwise the function looks for a row of the oldest version first.
+ * `*repaired`: the rows were written. */
 kedge_status kedge_index_repair(const kedge_project *project, const kedge_version *at, bool surely,
                                 bool *repaired, kedge_error *error);
 

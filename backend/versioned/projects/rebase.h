@@ -6,10 +6,10 @@
  * skipped, what the target has decided under its origin is a duplicate, and a job that was
  * interrupted continues.
  *
- * Left out: mutations that were duplicates in the source (what they stand for was decided
- * elsewhere, before or after them), and retired clients (the target's clients are its own). A
- * client that the target knows and whose mutations come as origins is retired there first, so that
- * it cannot push the same ones under their first names. */
+ * Left out: mutations that were duplicates in the source (their originals were decided elsewhere,
+ * before or after them), and retirements of clients (the target has clients of its own). A client
+ * that the target knows, and that is the origin of replayed mutations, is retired in the target
+ * first, so that it cannot push the same mutations under their first ids. */
 #ifndef KEDGE_BACKEND_PROJECTS_REBASE_H
 #define KEDGE_BACKEND_PROJECTS_REBASE_H
 

@@ -34,14 +34,15 @@ kedge_state *kedge_cache_find(kedge_cache *cache, const kedge_project_ref *ref, 
                               const char *lineage);
 /* The newest state at or below a version: a start for a fold. Its lineage is not checked. */
 kedge_state *kedge_cache_nearest(kedge_cache *cache, const kedge_project_ref *ref, int64_t number);
-/* Keeps a state (a reference of its own). A `head` takes the place of the head before it, and what
- * is above it is forgotten. Nothing happens when memory runs out. `ref` is the state's project. A
- * caller with other states of a project, as the snapshots of a log project, gives a longer name
- * that begins with the project's: these are then kept apart from the states of versions. */
+/* Keeps a state (a reference of its own). A `head` replaces the head before it, and states above it
+ * are forgotten. Without memory nothing is kept. `ref` is the state's project. For states that are
+ * not those of versions, such as the snapshots of a log project, a caller gives a longer name that
+ * begins with the project's, so that the two kinds are kept apart. */
 void kedge_cache_add(kedge_cache *cache, const kedge_project_ref *ref, kedge_state *state,
                      bool head);
 
-/* Notes, and tells, that this backend has written the index rows of all versions up to this one. */
+/* The first notes that this backend has written the index rows of all versions up to this one. The
+ * second returns whether that was noted. */
 void kedge_cache_set_indexed(kedge_cache *cache, const kedge_project_ref *ref,
                              const kedge_version *version);
 bool kedge_cache_is_indexed(kedge_cache *cache, const kedge_project_ref *ref,

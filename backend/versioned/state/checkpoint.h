@@ -12,11 +12,11 @@
  *   map        packed  {id: entry}: the items themselves, in the order of ids
  *   chunks     packed  [[sha256, items], …]: or the blobs that hold them in this form
  *
- * Every part has either `map` or `chunks`; the collection is what its parts hold, in their order.
- * The seed cadence writes maps only, one for at most 350 KB. The compact cadence writes one map
- * when everything is small, else chunks of at most 256 KB, named by the hash of their text, whose
- * borders depend on the items next to them alone, so that one changed item costs its own chunk and
- * the root.
+ * Every part has either `map` or `chunks`; the collection has the items of its parts, in their
+ * order. The seed cadence writes maps only, of at most 350 KB each. The compact cadence writes one
+ * map when the collection is small, and otherwise chunks of at most 256 KB, named by the hash of
+ * their text. The border of a chunk depends only on the items next to it, so that a change of one
+ * item rewrites only its own chunk and the root.
  *
  * A reader takes the newest root at or below its version whose version still has its lineage; when
  * a chunk of it is missing, the next older one; without any, it folds from the beginning. */

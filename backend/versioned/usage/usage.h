@@ -1,15 +1,15 @@
-/* What an organization has: its projects, and the bytes that were stored for it; and the most that
- * it may have.
+/* The budgets of an organization: how many projects it has, how many bytes were stored for it, and
+ * the limits of both.
  *
  *   Usage#{org}    Stored    bytes (number)
  *
- * A piece of work counts what its thread has put into the ports (backend/ports/meter.h; without a
- * meter nothing is counted). The counts are collected in memory, and added to the record when they
- * come to KEDGE_USAGE_BYTES, when the organization puts something and its record was not looked at
- * for KEDGE_USAGE_MS, or when another organization needs the place. So a process that is killed
- * forgets at most that much of each organization, and other processes learn of it as late. What is
- * removed is not taken off, nor is what a tool writes counted: jobs/usage.h counts again what is
- * there.
+ * A piece of work counts the bytes that its thread has put into the ports (backend/ports/meter.h;
+ * without a meter nothing is counted). The counts are collected in memory. They are added to the
+ * record when they reach KEDGE_USAGE_BYTES, when the organization puts bytes and its record was not
+ * read for KEDGE_USAGE_MS, or when another organization needs the place in memory. So a process
+ * that is killed loses at most that much of each organization's count, and other processes see the
+ * count as late. Removed bytes are not subtracted, and bytes that a tool writes are not counted:
+ * jobs/usage.h counts again what is stored.
  *
  * No record has the number of projects: their records are counted, at most every KEDGE_USAGE_MS.
  *
@@ -21,33 +21,34 @@
 
 #define KEDGE_USAGE_BYTES 65536
 #define KEDGE_USAGE_MS    60000
-/* So many organizations are remembered at once: SETS times WAYS. Of those that share a place, one
- * that comes when all have something to add waits until one of them was added to its record. One
- * that comes while all have requests under way is not counted until one of these has ended. */
+/* So many organizations are remembered at once: SETS times WAYS. The WAYS organizations of one set
+ * share its places. A further one waits, when each of them has bytes to add, until one of these was
+ * added to its record. A further one is not counted while all of them have requests in progress. */
 #define KEDGE_USAGE_SETS 1024
 #define KEDGE_USAGE_WAYS 4
 
 /* NULL when the backend has neither bound. */
 kedge_status kedge_usage_new(const kedge_backend_options *options, kedge_usage **usage,
                              kedge_error *error);
-/* Adds what is not in the records yet. */
+/* Adds the counts in memory to the records. */
 void kedge_usage_close(kedge_backend *backend);
 
-/* From here on the thread works for one organization, until kedge_usage_end. */
+/* From this call to kedge_usage_end the thread works for one organization. */
 void kedge_usage_begin(void);
-/* Counts what the thread has put since its last kedge_usage_begin or kedge_usage_end, in place of
- * the bytes and projects that the checks below have reserved for it. When what was counted cannot
- * be added to the record, that is reported as background work, and it is added later. */
+/* Counts the bytes that the thread has put since its last kedge_usage_begin or kedge_usage_end.
+ * They replace the bytes and projects that the checks below have reserved. When the count cannot be
+ * added to the record, the failure is reported as one of background work, and the count is added
+ * later. */
 void kedge_usage_end(const kedge_project *project);
 
 /* KEDGE_UNAVAILABLE with the budget's name as the code when the project's organization may store
- * nothing more. Otherwise `coming` bytes are reserved until kedge_usage_end: those of the request's
- * body, as what it will store is not known. */
+ * nothing more. Otherwise reserves `coming` bytes until kedge_usage_end. `coming` is the size of
+ * the request's body, since it is not known how many bytes the request will store. */
 kedge_status kedge_usage_check_stored(const kedge_project *project, size_t coming,
                                       kedge_error *error);
-/* The same when it may have no other project; one is reserved. */
+/* The same for the number of projects; reserves one. */
 kedge_status kedge_usage_check_projects(const kedge_project *project, kedge_error *error);
-/* The organization has one more. */
+/* Counts one project more for the project's organization. */
 void kedge_usage_created(const kedge_project *project);
 
 /* Which of the two budgets an error tells of, and its bound; NULL: neither. */

@@ -46,10 +46,10 @@ kedge_status kedge_blob_body(const kedge_project *project, kedge_bytes collectio
  * so that a collector cannot mistake a mark that another collector has put meanwhile for the one
  * that it has read.
  *
- * A collector that died in between leaves its token, and perhaps the blob. After
- * KEDGE_GARBAGE_CLAIM_MS a writer deletes the mark: a collector that was suspended for so long does
- * not remove the blob any more. Since clocks may differ, a claim that lies more than this time in
- * the future has expired, too, and one that lies less far has not. */
+ * A collector that was interrupted leaves its token, and perhaps the blob. After
+ * KEDGE_GARBAGE_CLAIM_MS a writer deletes the mark, since a collector that was suspended for so
+ * long does not remove the blob any more. Clocks may differ, so a claim up to this time in the
+ * future is valid, and one further in the future counts as expired. */
 
 #define KEDGE_GARBAGE_STATE_SIZE 48     /* with its NUL */
 #define KEDGE_GARBAGE_CLAIM_MS   600000 /* ten minutes */
@@ -75,12 +75,12 @@ typedef struct kedge_garbage_mark {
 
 bool kedge_garbage_read(const kedge_record *record, kedge_garbage_mark *mark);
 bool kedge_garbage_is_found(const kedge_garbage_mark *mark);
-/* A collector has claimed the mark, and has not died over it. */
+/* A collector has claimed the mark, and the claim has not expired. */
 bool kedge_garbage_is_claimed(const kedge_garbage_mark *mark, int64_t now_ms);
 
 /* Each returns KEDGE_CONFLICT when the mark has changed. */
 
-/* "found" now, of a blob without a mark, or of one whose collector has died. */
+/* Marks a blob as "found" now: one without a mark, or one with an expired claim. */
 kedge_status kedge_garbage_put(const kedge_project *project, const kedge_key *key,
                                const kedge_garbage_mark *before, kedge_error *error);
 kedge_status kedge_garbage_claim(const kedge_project *project, kedge_garbage_mark *mark,

@@ -45,8 +45,8 @@ kedge_status kedge_version_decode(const kedge_project *project, const kedge_reco
  * not exist yet. */
 bool kedge_version_is_import(const kedge_record *record);
 
-/* A version as one JSON object with the members of its record, of which the packed and the moved
- * ones stand in it as JSON; and back, as if it had been such a record: KEDGE_CORRUPT. */
+/* Write a version as one JSON object with the members of its record, the packed and the moved ones
+ * as JSON; and read it back, with the checks of a record (KEDGE_CORRUPT). */
 void kedge_version_write_json(const kedge_version *version, kedge_json_writer *writer);
 kedge_status kedge_version_read_json(const kedge_project *project, int64_t number, kedge_bytes json,
                                      kedge_version_object **object, kedge_error *error);
