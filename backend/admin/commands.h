@@ -6,7 +6,7 @@
 
 #define KEDGE_ADMIN_ARGUMENTS_MAX 3
 
-/* What stands on the command line. Borrowed from argv; NULL: not given. */
+/* The parsed command line. Texts are borrowed from argv; NULL: not given. */
 typedef struct kedge_admin_line {
     kedge_stores_options stores;
     const char *organization;
@@ -49,7 +49,7 @@ typedef struct kedge_admin_command {
     const char *name;
     const char *arguments[KEDGE_ADMIN_ARGUMENTS_MAX]; /* their names; NULL: fewer */
     int (*run)(const kedge_admin *admin);             /* gives the exit code */
-    const char *method;  /* of what is one request; NULL: other commands */
+    const char *method;  /* of a command that is one request; NULL: another command */
     const char *path;    /* with {o} {p} of the options, {v} the version, {0} {1} the arguments */
     const char *options; /* letters of those that it takes, as line.c has them */
     const char *help;

@@ -43,7 +43,7 @@ kedge_status kedge_auth_new(const kedge_auth_options *options, kedge_auth **auth
                             kedge_error *error);
 void kedge_auth_free(kedge_auth *auth);
 /* Replaces the key set. `changed` is whether its text differs from that of the set before. After an
- * error the keys of before are still in use. Any thread. */
+ * error the keys from before stay in use. Any thread. */
 kedge_status kedge_auth_set_keys(kedge_auth *auth, const char *jwks, bool *changed,
                                  kedge_error *error);
 /* The same for the list of revoked tokens (revoked.h). */

@@ -1,12 +1,14 @@
-/* The audit log: who did what to a server, and who was refused. One JSON object a line:
+/* The audit log: administrative changes and refused requests, with their users. One JSON object a
+ * line:
  *
  *   {"time": ms, "what": "refused", "status": 401, "code": "token-expired", "user": "ann", ...}
  *
- * It is a file that only its user can read, or the standard error. Lines are appended whole, so
- * that several processes may share the file; behind a line that was written in part, also before
- * the file was opened, a new one begins. Acts are always written. Refusals are what peers can
- * cause: each status has an allowance of lines (allowance.h), and a line tells how many were left
- * out, so that no flood fills the disk or hides refusals of another kind. Any thread. */
+ * It is a file that only its user can read, or the standard error. Each line is appended in one
+ * write, so that several processes may share the file. After an incomplete line, also one from
+ * before the file was opened, a new line is begun. Changes are always written. Any peer can cause
+ * refusals, so each status has an allowance of lines (allowance.h), and a later line says how many
+ * were omitted. So peers can neither fill the disk nor hide refusals with another status. Any
+ * thread. */
 #ifndef KEDGE_BACKEND_FRONT_AUDIT_H
 #define KEDGE_BACKEND_FRONT_AUDIT_H
 
@@ -39,8 +41,8 @@ typedef struct kedge_audit kedge_audit;
 /* `path`: "-" is the standard error. KEDGE_IO "audit-failed". */
 kedge_status kedge_audit_open(const kedge_environment *environment, const char *path,
                               kedge_audit **audit, kedge_error *error);
-/* Opens the file anew, which may have been renamed. With an error it goes on with the one of
- * before. */
+/* Opens the file again, since it may have been renamed. After an error the file from before stays
+ * in use. */
 kedge_status kedge_audit_reopen(kedge_audit *audit, kedge_error *error);
 /* With NULL this, kedge_audit_reopen, kedge_audit_act and kedge_audit_refusal do nothing. */
 void kedge_audit_close(kedge_audit *audit);

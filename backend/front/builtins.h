@@ -1,4 +1,4 @@
-/* Which built-in mutators a server takes, as its operator says it. */
+/* Which built-in mutators clients may push, as set by the operator. */
 #ifndef KEDGE_BACKEND_FRONT_BUILTINS_H
 #define KEDGE_BACKEND_FRONT_BUILTINS_H
 

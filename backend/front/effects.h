@@ -8,8 +8,8 @@
 
 /* `log-change-passed`: a record that cannot be one of a log. */
 void kedge_effects_log_passed(kedge_logger *logger, const kedge_error *error);
-/* `changes-expired`, or `stream-checkpoint-damaged`: kedge-admin reprocess-logs makes up for what
- * is missing. */
+/* `changes-expired`, or `stream-checkpoint-damaged`: kedge-admin reprocess-logs makes the missing
+ * effects. */
 void kedge_effects_log_expired(kedge_logger *logger, const kedge_stream_expired *expired);
 /* `snapshot-refused`: for debugging only when the log is one whose app makes its own. */
 void kedge_effects_log_refused(kedge_logger *logger, const kedge_log *log,

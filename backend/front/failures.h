@@ -1,4 +1,4 @@
-/* The log of failures that no response tells: background work, messages that cannot be decided,
+/* The log of failures that are in no response: background work, messages that cannot be decided,
  * calls to the queue, mutators that crash. */
 #ifndef KEDGE_BACKEND_FRONT_FAILURES_H
 #define KEDGE_BACKEND_FRONT_FAILURES_H

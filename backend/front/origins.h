@@ -16,9 +16,9 @@ typedef struct kedge_cors_origins {
 bool kedge_origin_is_loopback(const char *origin);
 /* The value of a Host header, with or without a port. */
 bool kedge_host_is_loopback(const char *host);
-/* Each one that is allowed must be as a browser sends it: "scheme://host" or "scheme://host:port"
- * (RFC 6454); KEDGE_INVALID_ARGUMENT "origin-invalid" names the first that is not, and would never
- * match. */
+/* Checks that each allowed origin is written as a browser sends it: "scheme://host" or
+ * "scheme://host:port" (RFC 6454). Another one would never match: KEDGE_INVALID_ARGUMENT
+ * "origin-invalid" names the first. */
 kedge_status kedge_cors_origins_check(const kedge_cors_origins *origins, kedge_error *error);
 /* Whether a page of this origin may read responses. */
 bool kedge_cors_origins_allow(const kedge_cors_origins *origins, const char *origin);

@@ -1,4 +1,4 @@
-/* What every front end says with a response: its headers, and its line in the log. */
+/* What every front end adds to a response: its headers, and its line in the log. */
 #ifndef KEDGE_BACKEND_FRONT_RESPONSE_H
 #define KEDGE_BACKEND_FRONT_RESPONSE_H
 

@@ -1,9 +1,9 @@
 /* The path of an HTTP event, as the API has it: from "/v1" on, still percent-encoded.
  *
  * A function URL hands the path on as it came. An HTTP API decodes it first, and puts the stage in
- * front unless that is $default; so it is encoded again. Two things are lost in API Gateway and
- * cannot be had back: whether a slash was encoded, and what follows an encoded question mark. Only
- * the ids of items may hold either. */
+ * front unless that is $default; so it is encoded again here. API Gateway loses two things for
+ * good: whether a slash was encoded, and what follows an encoded question mark. Only the ids of
+ * items may have either. */
 #ifndef KEDGE_BACKEND_LAMBDA_EVENT_PATH_H
 #define KEDGE_BACKEND_LAMBDA_EVENT_PATH_H
 

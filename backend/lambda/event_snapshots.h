@@ -1,7 +1,8 @@
 /* Batches of the queue of snapshots (backend/effects/snapshots.h), in the form of event_sqs.h.
  *
- * A message is named when its snapshots are not all made: another function is at the log, a store
- * is away, or the invocation's time is over. Then it comes again soon, and the next one goes on. */
+ * The response names a message whose snapshots are not all made: another function works on the log,
+ * a store is unavailable, or the invocation's time is over. The message then comes again soon, and
+ * the next invocation goes on. */
 #ifndef KEDGE_BACKEND_LAMBDA_EVENT_SNAPSHOTS_H
 #define KEDGE_BACKEND_LAMBDA_EVENT_SNAPSHOTS_H
 
@@ -9,12 +10,12 @@
 #include "backend/ports/deadline.h"
 #include "common/json.h"
 
-/* Lambda ends every invocation by then: what one was at for longer goes to another. */
+/* Lambda's longest invocation. An item that an invocation has had for longer may go to another. */
 #define KEDGE_EVENT_SNAPSHOTS_RUN_MS 900000
 /* A piece of a snapshot takes less than this, and is not begun with less time left. */
 #define KEDGE_EVENT_SNAPSHOTS_RESERVE_MS 15000
-/* One that takes longer after all stops so long before the invocation's end: what is left is to
- * save how far it came, to give the message back, and to respond. */
+/* A piece that takes longer nevertheless is stopped so long before the invocation's end. That time
+ * is for saving the progress, giving the message back, and responding. */
 #define KEDGE_EVENT_SNAPSHOTS_MARGIN_MS   (KEDGE_DEADLINE_COMMIT_MS + 3000)
 #define KEDGE_EVENT_SNAPSHOTS_RESPONSE_MS 500 /* of it, for the response alone */
 

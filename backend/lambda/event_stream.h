@@ -13,8 +13,8 @@
 #include "backend/lambda/lambda.h"
 #include "common/json.h"
 
-/* So long before the invocation's end a record that is at work stops, and is left to the next one
- * with all after it. */
+/* So long before the invocation's end the work on a record stops. The record and all after it are
+ * left to the next invocation. */
 #define KEDGE_EVENT_STREAM_MARGIN_MS 2000
 
 /* `event` is a JSON object, checked but for what kedge_dynamodb_change_may_have tells. */

@@ -27,7 +27,7 @@ kedge_status kedge_runtime_next(kedge_runtime *runtime, kedge_invocation *invoca
 /* KEDGE_LIMIT_EXCEEDED: Lambda found the response too large; kedge_runtime_fail is to follow. */
 kedge_status kedge_runtime_respond(kedge_runtime *runtime, const char *id, kedge_bytes response,
                                    kedge_error *error);
-/* Tells that the invocation failed; `id` NULL: that the start did. */
+/* Reports that the invocation failed; with `id` NULL, that the start of the function failed. */
 kedge_status kedge_runtime_fail(kedge_runtime *runtime, const char *id, const kedge_error *failure,
                                 kedge_error *error);
 

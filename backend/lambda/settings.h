@@ -1,5 +1,5 @@
-/* The settings of the function, from environment variables. An empty variable is as one that is not
- * there. docs/reference/lambda.md describes them.
+/* The settings of the function, from environment variables. An empty variable counts as not set.
+ * docs/reference/lambda.md describes them.
  *
  *   KEDGE_TABLE, KEDGE_BUCKET    the stores on AWS
  *   KEDGE_QUEUE                  the FIFO queue; needed by queued mode
@@ -33,7 +33,7 @@
 #include "backend/stores/stores.h"
 
 #define KEDGE_SETTINGS_QUEUE_SIZE 96 /* of the name of a queue, with a NUL */
-/* What batches of the queue of snapshots say that they come from, with KEDGE_DATA. */
+/* With KEDGE_DATA: the name of the queue in the batches of the queue of snapshots. */
 #define KEDGE_SETTINGS_SNAPSHOTS "snapshots.fifo"
 
 typedef struct kedge_settings {
