@@ -22,7 +22,7 @@ typedef struct kedge_reprocess_result {
     uint64_t entries;   /* that were looked at */
     uint64_t bodies;    /* that are blobs; their tags are removed */
     uint64_t snapshots; /* that are missing; requested, if the effects have a queue */
-    uint64_t passed;    /* unreadable entries and damaged logs; `effects->passed` is called for each */
+    uint64_t passed;    /* unreadable entries, damaged logs; `effects->passed` is called for each */
 } kedge_reprocess_result;
 
 /* All logs of the project, entries from `since_s` (since 1970) on. The record of another `since_s`

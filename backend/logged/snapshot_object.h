@@ -1,13 +1,14 @@
-/* The object of a snapshot: what the checkpoints of the collections do not tell.
+/* The object of a snapshot: the data that is not in the checkpoints of the collections.
  *
  *   {"collections": [collection, …], "hash": hash of the state, "lineage": of the entry,
  *    "number": of the entry, "project"?: {…}, "rejections": [collection, …]}
  *   collection: [name, number of the snapshot that wrote its checkpoint, items]
  *
  * It is a blob beside the parts of versions, named by its SHA-256, which is the snapshot's id. The
- * text is canonical: the same snapshot is the same object. What replays rejected is a collection of
- * its own, with a name that no app's collection can have. Each rejection has two ids there:
- * `client#mutation`, and the same of its first name, with the digest after it. */
+ * text is canonical, so the same snapshot is always the same object. The mutations that replays
+ * rejected are in a collection of their own, with a name that no app's collection can have. Each
+ * rejection has two ids there: `client#mutation`, and the same of the mutation's origin (its own
+ * when it has none) with the digest after it. */
 #ifndef KEDGE_BACKEND_LOGGED_SNAPSHOT_OBJECT_H
 #define KEDGE_BACKEND_LOGGED_SNAPSHOT_OBJECT_H
 

@@ -10,7 +10,7 @@
 #include "backend/logged/logged.h"
 #include "backend/versioned/state/state.h"
 
-/* A snapshot is due when so many entries stand after the last one. */
+/* A snapshot is due when so many entries have come after the last one. */
 #define KEDGE_LOGGED_SNAPSHOT_ENTRIES 1000
 /* A new segment is due when the newest has so many entries after a snapshot. */
 #define KEDGE_LOGGED_SEGMENT_ENTRIES 10000
@@ -35,15 +35,15 @@ kedge_status kedge_logged_snapshot_open(const kedge_project *project, int64_t nu
 void kedge_logged_snapshot_close(kedge_logged_snapshot *snapshot);
 /* Reads all collections. KEDGE_CORRUPT: something of one is gone or damaged. */
 kedge_status kedge_logged_snapshot_check(kedge_logged_snapshot *snapshot, kedge_error *error);
-/* Something of the snapshot is gone or damaged, and a second read has found it, too. In the place
- * of its id the entry gets a mark, which keeps a part of the id, unless its snapshot was made again
- * since it was opened. From then on nobody is sent to the snapshot, and the next one is made from
- * the entries: it is not waited for, where it can be asked for or made in the background.
+/* Discards a snapshot in which two reads have found missing or damaged data. Replaces its id in the
+ * entry by a mark, which keeps a part of the id, unless the snapshot was made again since it was
+ * opened. From then on no client is sent to the snapshot, and the next one is made from the
+ * entries. Where it can be requested or made in the background, the call does not wait for it.
  * `snapshot` is from kedge_logged_snapshot_open. */
 kedge_status kedge_logged_snapshot_discard(const kedge_logged_snapshot *snapshot,
                                            kedge_error *error);
 #define KEDGE_LOGGED_DISCARDED "damaged:"
-/* The same of a snapshot of the entry that it does not have, or not yet. */
+/* Opens a snapshot of the entry by its id, also when the id is not set at the entry. */
 kedge_status kedge_logged_snapshot_open_id(const kedge_project *project, int64_t number,
                                            const char *id, kedge_logged_snapshot *snapshot,
                                            kedge_error *error);
@@ -51,18 +51,19 @@ kedge_status kedge_logged_snapshot_open_id(const kedge_project *project, int64_t
 kedge_status kedge_logged_snapshot_hash(const kedge_project *project, const char *id,
                                         uint8_t hash[KEDGE_SHA256_SIZE], kedge_error *error);
 
-/* Why a replay rejected the mutation, or the one that it is a duplicate of; `*found` false: it did
- * not, up to the snapshot. The buffers come empty. With a digest `client` and `id` are the first
- * name of the mutation, which is its origin if it has one. */
+/* Gets the reason for which a replay rejected the mutation, or the one that it is a duplicate of.
+ * `*found` false: no replay up to the snapshot rejected it. The caller passes empty buffers. With a
+ * digest, `client` and `id` are those of the mutation's origin, or its own when it has none. */
 kedge_status kedge_logged_rejection(kedge_logged_snapshot *snapshot, kedge_bytes client, int64_t id,
                                     const uint8_t *digest, bool *found, kedge_buffer *code,
                                     kedge_buffer *message, kedge_error *error);
 
-/* What the hidden collection has of one: appends code and message. `number`: of the snapshot. */
+/* Reads an object of the hidden collection: appends the rejection's code and message. `number` is
+ * that of the snapshot. */
 kedge_status kedge_logged_rejection_read(kedge_bytes object, int64_t number, kedge_buffer *code,
                                          kedge_buffer *message, kedge_error *error);
 
-/* What a replay rejects, where no snapshot tells it. Nothing is written. */
+/* The rejections of a replay of entries that no snapshot covers. Nothing is written. */
 typedef struct kedge_logged_replayed kedge_logged_replayed;
 #define KEDGE_LOGGED_REPLAY_ENTRIES 1100     /* some more than one snapshot is behind the other */
 #define KEDGE_LOGGED_REPLAY_BYTES   4194304  /* of entries */
@@ -85,15 +86,17 @@ kedge_status kedge_logged_replayed_rejection(kedge_logged_replayed *replayed, ke
 kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *number, bool *made,
                                         kedge_error *error);
 
-/* The same of any entry, without setting it: for who sets it later. Replays from the last snapshot
- * when that is in front of the entry and whole, else from the start. KEDGE_NOT_FOUND. */
+/* Makes a snapshot of any entry, and does not set it; the caller sets it later. Replays from the
+ * last snapshot when that is before the entry and undamaged, else from the start.
+ * KEDGE_NOT_FOUND. */
 kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t number,
                                          char id[KEDGE_SHA256_HEX], kedge_error *error);
 
-/* A step of it: from the piece before, the last snapshot or the start, whichever is the last that
- * is whole, over at most `entries_max` entries, or until these were much to do. Start from
- * {.number = -1}. The piece is the snapshot when its number is `number`, and else one of an earlier
- * entry, without its hash, which only the next step reads. */
+/* Makes a piece of such a snapshot: from the piece before, the last snapshot or the start, whichever
+ * is the latest undamaged one, over at most `entries_max` entries. It ends earlier when it passes
+ * one of the bounds below. Start from {.number = -1}. The piece is the snapshot when its number is
+ * `number`, and otherwise a snapshot of an earlier entry, without its hash, which only the next
+ * call reads. */
 #define KEDGE_LOGGED_PIECE_BYTES 16777216 /* of items and rejections, and those of one entry */
 #define KEDGE_LOGGED_PIECE_MS    4000     /* of replay, and that of one entry */
 typedef struct kedge_logged_piece {
@@ -104,8 +107,8 @@ kedge_status kedge_logged_snapshot_piece(const kedge_project *project, int64_t n
                                          int64_t entries_max, kedge_logged_piece *piece,
                                          kedge_error *error);
 
-/* How the hidden collection of rejections names a mutation: by its client and id, and once more by
- * its first name and digest. */
+/* The ids of a mutation in the hidden collection of rejections: one of its client and id, and one
+ * of its origin (or its own client and id) and digest. */
 #define KEDGE_LOGGED_REJECTION_BYTES (KEDGE_LIMIT_CLIENT_ID_BYTES + 24 + KEDGE_DIGEST_HEX)
 void kedge_logged_rejection_id(kedge_bytes client, int64_t id, const uint8_t *digest,
                                char out[KEDGE_LOGGED_REJECTION_BYTES]);
@@ -115,8 +118,8 @@ void kedge_logged_rejection_id(kedge_bytes client, int64_t id, const uint8_t *di
 kedge_status kedge_logged_end_segment(const kedge_project *project, bool *ended,
                                       kedge_error *error);
 
-/* Behind an append: a snapshot that is due is asked for, where the stream is followed, or made, by
- * `later` where the backend has it. */
+/* Call it after an append. When a snapshot is due, requests it, where the stream is followed, or
+ * makes it, by `later` where the backend has that option. */
 void kedge_logged_maintain(kedge_state *state);
 /* Asks for a snapshot, or lets one be made, before it is due: the last one is damaged. Does nothing
  * where the backend has neither a stream that is followed nor `later`, nor within KEDGE_REMAKE_MS

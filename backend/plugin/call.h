@@ -13,8 +13,8 @@ typedef struct kedge_plugin_call {
     const kedge_plugin_options *options;
 } kedge_plugin_call;
 
-/* KEDGE_TALK_OK: the process is fit for another one, and `status` and `error` are what the mutator
- * must return. Otherwise the process must be ended, and the transaction is as before. */
+/* KEDGE_TALK_OK: the process can run another mutation, and `status` and `error` are what the
+ * mutator must return. Otherwise the process must be ended, and the transaction is as before. */
 kedge_talk kedge_plugin_call_run(kedge_plugin_call *call, kedge_process *process,
                                  kedge_status *status, kedge_error *error);
 

@@ -2,11 +2,11 @@
 #ifndef KEDGE_BACKEND_PLUGIN_CONFINE_H
 #define KEDGE_BACKEND_PLUGIN_CONFINE_H
 
-/* For the calling process, for good: it gets a limit of memory and of files, writes to no file,
- * starts no process, becomes no other program and leaves no group of processes, so that what the
- * server kills is all that there is. Threads are allowed. That it starts no process, becomes no
- * other program and leaves no group needs a kernel with filters of system calls, on x86-64 or
- * 64-bit ARM; a sanitizer's build goes without these three, and without the limit of memory. */
+/* Confines the calling process for good. It gets a limit of memory and of open files, and cannot
+ * write to files. It cannot start a process, run another program or leave its process group, so
+ * that a kill by the server ends everything that it runs. Threads are allowed. The last three
+ * limits need a kernel with system-call filters, on x86-64 or 64-bit ARM. A sanitizer build has
+ * neither these three nor the limit of memory. */
 void kedge_child_confine(void);
 
 #endif

@@ -9,10 +9,10 @@
 #include "common/bytes.h"
 
 #define KEDGE_FRAME_HEADER_BYTES 5
-/* An item or args of 8 MiB, and what goes with them. */
+/* An item or args of 8 MiB, and the other parts of the payload. */
 #define KEDGE_FRAME_PAYLOAD_MAX 9437184
 
-/* `run` tells the mutations of one child apart: what it says of an earlier one is garbage. */
+/* `run` is the number of the mutation within one child; a frame with an earlier one is invalid. */
 typedef enum kedge_frame_type {
     KEDGE_FRAME_HELLO = 1,   /* child: for each mutator: name, version */
     KEDGE_FRAME_LOAD_FAILED, /* child: message */
@@ -31,11 +31,12 @@ void kedge_frame_add_integer(kedge_buffer *frame, int64_t integer);
 /* KEDGE_NO_MEMORY when an append failed, KEDGE_LIMIT_EXCEEDED when the payload is too large. */
 kedge_status kedge_frame_end(kedge_buffer *frame, kedge_error *error);
 
-/* The payload's size by the header; false when it is over the limit or the type is none. */
+/* Reads the type and the payload's size; false when the size is over the limit or the type is
+ * unknown. */
 bool kedge_frame_header(const char header[KEDGE_FRAME_HEADER_BYTES], kedge_frame_type *type,
                         size_t *size);
 
-/* Taking a payload apart. After a failed take all others give nothing. */
+/* Reads a payload part by part. After a take that failed, all later ones return nothing. */
 typedef struct kedge_frame_reader {
     kedge_bytes rest;
     bool failed;

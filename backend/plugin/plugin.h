@@ -1,17 +1,17 @@
 /* The app's mutators on the server: a plugin library that runs in supervised child processes.
  *
- * The server does not load the library. Children do: the program executes itself again with
- * --mutator-child, limits itself and loads it. Each mutation goes to one idle child over a socket;
- * the child runs it with a transaction of its own, whose reads come back over the socket, and
- * sends what it changed. A child that dies, exceeds a limit or sends what no child sends is killed
- * and replaced, and costs no mutation but the one that it ran:
- *   - "mutator-crashed": the process died or sent garbage. Something outside may have killed it,
- *     such as the system when memory is short, and what ran before may have harmed it. So the
- *     mutation is tried again on another, and rejected when it has ended KEDGE_PLUGIN_TRIES, not
- *     counting a first one that had run others before.
+ * The server does not load the library. Child processes do: the program executes itself again with
+ * --mutator-child, confines itself and loads the library. Each mutation goes to one idle child over
+ * a socket. The child runs it with a transaction of its own, whose reads come back over the socket,
+ * and sends the changes. A child that ends, exceeds a limit or sends an invalid frame is killed and
+ * replaced. This affects only the mutation that it ran:
+ *   - "mutator-crashed": the process ended or sent an invalid frame. The system may have killed it,
+ *     for example when memory was short, or an earlier mutation may have damaged it. So the
+ *     mutation is tried again on another child, and rejected when it has ended KEDGE_PLUGIN_TRIES
+ *     children, not counting a first one that had run other mutations before.
  *   - "mutator-timeout": more CPU or more time than allowed. The time that the server takes to
  *     answer reads does not count.
- * A child that cannot be had (again) makes a mutation fail with KEDGE_UNAVAILABLE, undecided. */
+ * When no child can be started (again), a mutation fails with KEDGE_UNAVAILABLE, undecided. */
 #ifndef KEDGE_BACKEND_PLUGIN_H
 #define KEDGE_BACKEND_PLUGIN_H
 
@@ -59,8 +59,8 @@ void kedge_plugin_stop(kedge_plugin *plugin);
 void kedge_plugin_mutators(const kedge_plugin *plugin, const kedge_mutator **mutators,
                            size_t *count);
 
-/* To be called first in main: -1 when the program was started as itself, else the exit code of the
- * child that it has been. The program must export its symbols, since the plugin takes the functions
+/* Call it first in main. Returns -1 in the program itself; in a child it runs the child, and
+ * returns its exit code. The program must export its symbols, since the plugin takes the functions
  * of <kedge/mutator.h> from it. */
 int kedge_plugin_child_dispatch(int argc, char **argv);
 

@@ -20,7 +20,7 @@ typedef struct kedge_process {
     kedge_buffer changes; /* of the mutation that it runs */
 } kedge_process;
 
-/* What one conversation may cost. */
+/* The limits of one exchange with a process. */
 typedef struct kedge_process_watch {
     const kedge_environment *environment;
     int64_t wall_end_ms; /* monotonic */

@@ -70,8 +70,8 @@ kedge_stream kedge_stores_stream(const kedge_stores *stores);
 
 /* The folder, or "TABLE BUCKET": for a log. */
 const char *kedge_stores_name(const kedge_stores *stores);
-/* Something is wrong that does not keep it from working: true, and `warning` says what. `index`
- * counts from 0; false: so much is not wrong. */
+/* Gets the warning number `index`, from 0 on: a fault in spite of which the stores work. False when
+ * there are no more. */
 bool kedge_stores_warning(const kedge_stores *stores, size_t index, kedge_error *warning);
 /* How far AWS's clock is ahead of this machine's, as its last response told; negative: behind. 0 of
  * a folder. */
