@@ -1,4 +1,5 @@
-/* The messages of event logs: append, entries, metadata, truncation, and what a log is like.
+/* The messages of event logs: append, entries, metadata, truncation, archives, and the description
+ * of a log.
  *
  * Readers of requests have the errors of wire/request.h. Readers of responses are strict: they
  * return KEDGE_PROTOCOL when the body is not such a response. */
@@ -92,7 +93,8 @@ kedge_status kedge_wire_log_conflict_read(kedge_bytes body, int64_t *next, kedge
 
 /* ---- metadata ---- */
 
-/* NULL `data`: as it is. Empty: taken away. */
+/* A member whose `data` is NULL is not changed; an empty one is removed. The server refuses to
+ * remove a snapshot. */
 typedef struct kedge_wire_log_metadata {
     kedge_bytes snapshot;
     kedge_bytes history;

@@ -16,6 +16,8 @@ typedef struct kedge_wire_pull_request {
     kedge_wire_cookie cookie;
     bool native; /* of libkedge: the members below are there */
     char client_id[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
+    /* The outcomes of the client's mutations with these ids are requested, as far as they are
+     * decided. */
     int64_t lowest_pending;
     int64_t highest_id;
     bool seen; /* the client has outcomes of another version than the cookie's */
@@ -28,11 +30,11 @@ typedef struct kedge_wire_pull_response {
     int64_t from; /* the cookie's version that the patch starts from */
     int64_t version;
     char lineage[KEDGE_WIRE_LINEAGE_SIZE];
-    int64_t lmid;
-    bool retired;
-    bool known;
-    bool lost;
-    bool snapshot; /* page through `version` */
+    int64_t lmid;  /* the client's last mutation id at `version` */
+    bool retired;  /* the client */
+    bool known;    /* the server has decided a mutation of the client, or has retired it */
+    bool lost;     /* the project lacks the version of the cookie, or of `seen` */
+    bool snapshot; /* the patch is empty: fetch the pages of `version` */
     kedge_wire_outcomes outcomes;
     kedge_wire_patch patch;
     kedge_wire_damaged damaged;

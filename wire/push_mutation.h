@@ -17,10 +17,10 @@ kedge_status kedge_wire_push_mutation_read(kedge_wire_push_request *request, siz
                                            size_t index, kedge_bytes element, kedge_buffer *scratch,
                                            kedge_wire_mutation *out, kedge_error *error);
 
-/* Reads the first element of "mutations" when the end of the body cut it off and it is larger than
- * the args of any valid mutation: it makes an invalid mutation of it. `*read` is false when the
- * client id or the id does not stand in front of the cut, when the element is smaller, and when it
- * is that of a native client, whose mutations fit. */
+/* Reads the first element of "mutations" as an invalid mutation, when the end of a truncated body
+ * cuts it off and it is larger than the args of any valid mutation. `*read` is false when the
+ * client id or the id is not in the part that was received, when the element is smaller, and when
+ * it is of a native client, whose mutations fit. */
 kedge_status kedge_wire_push_mutation_read_cut(kedge_wire_push_request *request,
                                                size_t text_bytes_max, kedge_bytes element,
                                                kedge_wire_mutation *out, bool *read,

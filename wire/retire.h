@@ -22,8 +22,9 @@ typedef struct kedge_wire_client_marks {
 typedef struct kedge_wire_retire_request {
     char group_id[KEDGE_LIMIT_CLIENT_ID_BYTES + 1];
     int64_t lowest_pending;
-    /* The state that the client goes over to. A server that does not know it retires nothing. */
-    kedge_wire_cookie cookie;        /* of a lost lineage; otherwise null */
+    /* When the client goes over to a state of another lineage: the cookie of that state. Otherwise
+     * null. A server that does not know this version retires nothing. */
+    kedge_wire_cookie cookie;
     kedge_wire_client_marks earlier; /* the clients whose lmids are requested; the ids are 0 */
 } kedge_wire_retire_request;
 
