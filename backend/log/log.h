@@ -206,8 +206,8 @@ kedge_status kedge_log_summarize(const kedge_log *log, bool consistent, kedge_lo
 
 /* ---- metadata (metadata.c) ---- */
 
-/* A member whose `data` is NULL is not changed, and an empty one is removed. To remove a snapshot is
- * KEDGE_INVALID_ARGUMENT "log-metadata-invalid". */
+/* A member whose `data` is NULL is not changed, and an empty one is removed. To remove a snapshot
+ * is KEDGE_INVALID_ARGUMENT "log-metadata-invalid". */
 typedef struct kedge_log_metadata {
     kedge_bytes snapshot;
     kedge_bytes history;

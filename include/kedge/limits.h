@@ -39,7 +39,7 @@
 #define KEDGE_LIMIT_PUSH_MUTATIONS      10000
 #define KEDGE_LIMIT_MUTATION_CHANGES    10000 /* items changed by one mutation */
 #define KEDGE_LIMIT_BATCH_MUTATIONS     10000 /* in one kedge.batch */
-#define KEDGE_LIMIT_APPLY_ATTEMPTS      5 /* of a client-only mutation that conflicts */
+#define KEDGE_LIMIT_APPLY_ATTEMPTS      5     /* of a client-only mutation that conflicts */
 #define KEDGE_LIMIT_OUTCOMES_PER_PULL   1000
 #define KEDGE_LIMIT_EARLIER_CLIENTS     64 /* named in one retire request */
 #define KEDGE_LIMIT_REQUEST_DEADLINE_MS 30000
