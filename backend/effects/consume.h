@@ -5,8 +5,8 @@
 #include "backend/effects/snapshots.h"
 #include "backend/ports/deadline.h"
 
-/* So long before another worker may take its item over a worker stops: what is left is to save how
- * far it came, and to give the message back. */
+/* A worker stops so long before another worker may take over its item. That time is for saving the
+ * progress and giving the message back. */
 #define KEDGE_SNAPSHOT_MARGIN_MS (KEDGE_DEADLINE_COMMIT_MS + 3000)
 /* When a message that goes back is to come again. */
 #define KEDGE_SNAPSHOT_AGAIN_MS     1000 /* also the first time of those that are doubled */

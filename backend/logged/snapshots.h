@@ -92,11 +92,11 @@ kedge_status kedge_logged_snapshot_make(const kedge_project *project, int64_t *n
 kedge_status kedge_logged_snapshot_build(const kedge_project *project, int64_t number,
                                          char id[KEDGE_SHA256_HEX], kedge_error *error);
 
-/* Makes a piece of such a snapshot: from the piece before, the last snapshot or the start, whichever
- * is the latest undamaged one, over at most `entries_max` entries. It ends earlier when it passes
- * one of the bounds below. Start from {.number = -1}. The piece is the snapshot when its number is
- * `number`, and otherwise a snapshot of an earlier entry, without its hash, which only the next
- * call reads. */
+/* Makes a piece of such a snapshot: from the piece before, the last snapshot or the start,
+ * whichever of them is the latest undamaged one, over at most `entries_max` entries. It ends
+ * earlier when it passes one of the bounds below. Start from {.number = -1}. The piece is the
+ * snapshot when its number is `number`, and otherwise a snapshot of an earlier entry, without its
+ * hash, which only the next call reads. */
 #define KEDGE_LOGGED_PIECE_BYTES 16777216 /* of items and rejections, and those of one entry */
 #define KEDGE_LOGGED_PIECE_MS    4000     /* of replay, and that of one entry */
 typedef struct kedge_logged_piece {
