@@ -18,9 +18,9 @@ KEDGE_BEGIN_DECLS
  * (docs/reference/c-api.md).
  *
  * Kedge installs no signal handlers. Its threads block all signals except those of a fault of their
- * own, such as one in a callback (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP), so that the app's
- * handler for crash reports runs. A program that a callback starts on such a thread inherits the
- * blocked signals. */
+ * own, such as one in a callback (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so that the
+ * app's handler for crash reports runs. A program that a callback starts on such a thread inherits
+ * the blocked signals. */
 typedef struct kedge_db kedge_db;
 
 /* Gives the token for the header `Authorization: Bearer`: writes it into `buffer`, NUL-terminated,

@@ -410,7 +410,7 @@ static void *run(void *context)
 kedge_status kedge_worker_start(kedge_db *db, kedge_error *error)
 {
     /* A fault in a callback reaches the handler of the app, such as one that reports crashes. */
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     sigset_t all;
     sigset_t before;
     if (db->caller_driven) {

@@ -93,12 +93,12 @@ final class Notes {
         CountDownLatch bye = new CountDownLatch(1);
         db.setOnline(true);
         db.sync();
-        System.out.println("live");
         db.watch(COLLECTION, commit -> {
             if (show(db, commit)) {
                 bye.countDown();
             }
         });
+        System.out.println("live");
         bye.await();
     }
 
