@@ -86,8 +86,10 @@ class Peer:
         self.raw.close()
 
 
-def everything(port, data, then_end=True):
-    """All that comes on a connection of its own after `data`, until the server ends it."""
+def everything(port, data, then_end):
+    """All that comes on a connection of its own after `data`, until the server ends it. With `then_end` for data after
+    which the server may wait for more: the sending side is closed. The server takes a peer that does so for gone, and
+    may end what it still does for it with 503."""
     seen = b""
     with socket.create_connection(("127.0.0.1", port), timeout=180) as raw:
         try:
