@@ -11,11 +11,9 @@
 static bool only_looks(const kedge_admin_command *command, const kedge_admin_line *line)
 {
     if (command->method != NULL) return strcmp(command->method, "GET") == 0;
-    if (command->run == kedge_admin_verify) return !line->repair;
-    if (command->run == kedge_admin_retention || command->run == kedge_admin_gc)
-        return !line->remove;
-    return command->run == kedge_admin_dead_letters ||
-           command->run == kedge_admin_organizations_all || command->run == kedge_admin_usage;
+    if ((command->traits & KEDGE_ADMIN_LOOKS_UNLESS_TOLD) != 0)
+        return !line->repair && !line->remove;
+    return (command->traits & KEDGE_ADMIN_LOOKS) != 0;
 }
 
 static bool note(kedge_audit *audit, const kedge_admin_command *command,

@@ -43,15 +43,33 @@ typedef struct kedge_admin_line {
     bool help;
 } kedge_admin_line;
 
+/* An option of kedge-admin; those that say where the data is are in backend/stores. */
+typedef struct kedge_admin_option {
+    const char *name;
+    char letter;   /* in a command's `options`; 0: any command takes it */
+    bool is_flag;  /* of a `bool`; otherwise of a text that follows */
+    size_t offset; /* of its member in kedge_admin_line */
+} kedge_admin_option;
+
+/* What a command does with the data of a backend, and whether it only looks. */
+#define KEDGE_ADMIN_HAS_NO_DATA       1  /* works on no data of a backend */
+#define KEDGE_ADMIN_OPENS_DATA_ITSELF 2  /* main.c opens no stores for it */
+#define KEDGE_ADMIN_MAKES_DATA        4  /* may come before there is any data */
+#define KEDGE_ADMIN_LOCKS_DATA        8  /* nobody else may use the data folder meanwhile */
+#define KEDGE_ADMIN_LOOKS             16 /* changes nothing; so does a request with GET */
+#define KEDGE_ADMIN_LOOKS_UNLESS_TOLD 32 /* changes something with --remove or --repair only */
+
 typedef struct kedge_admin kedge_admin; /* verbs.h */
 
+/* A row of the table. What is not named is NULL or 0. */
 typedef struct kedge_admin_command {
     const char *name;
-    const char *arguments[KEDGE_ADMIN_ARGUMENTS_MAX]; /* their names; NULL: fewer */
+    const char *arguments[KEDGE_ADMIN_ARGUMENTS_MAX]; /* their names */
     int (*run)(const kedge_admin *admin);             /* gives the exit code */
-    const char *method;  /* of a command that is one request; NULL: another command */
+    const char *method;                               /* of a command that is one request */
     const char *path;    /* with {o} {p} of the options, {v} the version, {0} {1} the arguments */
-    const char *options; /* letters of those that it takes, as line.c has them */
+    const char *options; /* letters of those that it takes */
+    unsigned traits;     /* KEDGE_ADMIN_… */
     const char *help;
 } kedge_admin_command;
 
@@ -60,10 +78,7 @@ kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
                                const kedge_admin_command **command, kedge_error *error);
 /* NULL: there is none of this name. */
 const kedge_admin_command *kedge_admin_find(const char *name);
-/* False: a command that works on no data of a backend. */
-bool kedge_admin_has_stores(const kedge_admin_command *command);
-/* True: a command that may come before there is any data. */
-bool kedge_admin_makes_data(const kedge_admin_command *command);
+const kedge_admin_option *kedge_admin_find_option(const char *name);
 void kedge_admin_write_help(kedge_buffer *out);
 
 #endif

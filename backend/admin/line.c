@@ -6,55 +6,21 @@
 
 /* ---- options ---- */
 
-typedef struct admin_option {
-    const char *name;
-    char letter;        /* in a command's `options`; 0: any command takes it */
-    const char **value; /* NULL: a flag */
-    bool *flag;
-} admin_option;
-
 static kedge_status read_option(int argc, char **argv, int *at, kedge_admin_line *line,
                                 char *letter, kedge_error *error)
 {
-    const admin_option options[] = {
-        {"--org", 0, &line->organization, NULL},
-        {"--project", 0, &line->project, NULL},
-        {"--version", 'v', &line->version, NULL},
-        {"--before", 'b', &line->before, NULL},
-        {"--after", 'a', &line->after, NULL},
-        {"--limit", 'l', &line->limit, NULL},
-        {"--items", 'i', NULL, &line->items},
-        {"--from", 'f', &line->from, NULL},
-        {"--to", 't', &line->to, NULL},
-        {"--expected", 'e', &line->expected, NULL},
-        {"--since", 's', &line->since, NULL},
-        {"--mutators", 'm', &line->mutators, NULL},
-        {"--keep-versions", 'k', &line->keep_versions, NULL},
-        {"--keep-days", 'd', &line->keep_days, NULL},
-        {"--grace-hours", 'g', &line->grace_hours, NULL},
-        {"--remove", 'r', NULL, &line->remove},
-        {"--repair", 'p', NULL, &line->repair},
-        {"--yes", 'y', NULL, &line->yes},
-        {"--algorithm", 'A', &line->algorithm, NULL},
-        {"--issuer", 'I', &line->issuer, NULL},
-        {"--audience", 'U', &line->audience, NULL},
-        {"--user", 'u', &line->user, NULL},
-        {"--role", 'o', &line->role, NULL},
-        {"--projects", 'j', &line->projects, NULL},
-        {"--minutes", 'x', &line->minutes, NULL},
-        {"--claims", 'c', &line->claims, NULL},
-        {"--audit", 0, &line->audit, NULL},
-        {"--help", 0, NULL, &line->help},
-        {"-h", 0, NULL, &line->help},
-    };
     const char **value = kedge_stores_option(&line->stores, argv[*at]);
     bool *flag = kedge_stores_flag(&line->stores, argv[*at]);
     if (value != NULL || flag != NULL) line->of_stores = argv[*at];
-    for (size_t option = 0; option < sizeof options / sizeof options[0]; option++) {
-        if (strcmp(argv[*at], options[option].name) != 0) continue;
-        *letter = options[option].letter;
-        value = options[option].value;
-        flag = options[option].flag;
+    const kedge_admin_option *option = kedge_admin_find_option(argv[*at]);
+    if (option != NULL) {
+        void *member = (char *)line + option->offset;
+        *letter = option->letter;
+        if (option->is_flag) {
+            flag = member;
+        } else {
+            value = member;
+        }
     }
     if (flag != NULL) {
         *flag = true;
@@ -119,18 +85,6 @@ static kedge_status read_words(int argc, char **argv, kedge_admin_line *line, gi
 
 /* ---- the command ---- */
 
-bool kedge_admin_has_stores(const kedge_admin_command *command)
-{
-    return command->run != kedge_admin_make_keys && command->run != kedge_admin_token;
-}
-
-bool kedge_admin_makes_data(const kedge_admin_command *command)
-{
-    bool creates = command->method != NULL && strcmp(command->method, "PUT") == 0;
-    return (creates && command->arguments[0] == NULL) || command->run == kedge_admin_import ||
-           command->run == kedge_admin_create_log_project;
-}
-
 static kedge_status check_arguments(const kedge_admin_command *command,
                                     const kedge_admin_line *line, kedge_error *error)
 {
@@ -145,18 +99,21 @@ static kedge_status check_arguments(const kedge_admin_command *command,
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s takes no \"%s\"",
                           command->name, line->arguments[wanted]);
     }
-    if (!kedge_admin_has_stores(command) && line->of_stores != NULL) {
+    bool has_data = (command->traits & KEDGE_ADMIN_HAS_NO_DATA) == 0;
+    if (!has_data && line->of_stores != NULL) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s does not take %s",
                           command->name, line->of_stores);
     }
-    if (kedge_admin_has_stores(command)) {
+    if (has_data) {
         kedge_stores_options stores = line->stores;
-        if (stores.data != NULL && kedge_admin_makes_data(command)) stores.create = false;
+        bool makes_data = (command->traits & KEDGE_ADMIN_MAKES_DATA) != 0;
+        if (stores.data != NULL && makes_data) stores.create = false;
         kedge_status status = kedge_stores_check(&stores, error);
         if (status != KEDGE_OK) return status;
     }
-    bool of_project = strstr(command->path, "{p}") != NULL;
-    bool of_organization = of_project || strstr(command->path, "{o}") != NULL;
+    const char *path = command->path == NULL ? "" : command->path;
+    bool of_project = strstr(path, "{p}") != NULL;
+    bool of_organization = of_project || strstr(path, "{o}") != NULL;
     if ((of_organization && line->organization == NULL) || (of_project && line->project == NULL)) {
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s needs %s", command->name,
                           line->organization == NULL ? "--org ORG" : "--project PROJECT");
@@ -186,7 +143,8 @@ kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
                           line->command);
     }
     for (size_t at = 0; at < given.count; at++) {
-        if (strchr((*command)->options, given.letters[at]) != NULL) continue;
+        const char *taken = (*command)->options;
+        if (taken != NULL && strchr(taken, given.letters[at]) != NULL) continue;
         return kedge_fail(error, KEDGE_INVALID_ARGUMENT, "usage", "%s does not take %s",
                           line->command, given.names[at]);
     }

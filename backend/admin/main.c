@@ -49,20 +49,13 @@ static int run(const kedge_environment *environment, const kedge_stores *stores,
     return code;
 }
 
-/* On a data folder nobody else may work on what is deleted. A new backend is made only when told
- * so: the name of the folder may be mistyped. */
+/* A new backend is made only when told so: the name of the folder may be mistyped. */
 static kedge_stores_purpose purpose_of(const kedge_admin_command *command,
                                        const kedge_admin_line *line)
 {
-    if (command->run == kedge_admin_delete_project) return KEDGE_STORES_CHANGE;
-    return kedge_admin_makes_data(command) && line->stores.create ? KEDGE_STORES_MAKE
-                                                                  : KEDGE_STORES_VISIT;
-}
-
-static bool opens_nothing(const kedge_admin_command *command)
-{
-    return command->run == kedge_admin_backup || command->run == kedge_admin_restore ||
-           !kedge_admin_has_stores(command);
+    if ((command->traits & KEDGE_ADMIN_LOCKS_DATA) != 0) return KEDGE_STORES_CHANGE;
+    bool makes_data = (command->traits & KEDGE_ADMIN_MAKES_DATA) != 0;
+    return makes_data && line->stores.create ? KEDGE_STORES_MAKE : KEDGE_STORES_VISIT;
 }
 
 /* Commands judge by this machine's clock. */
@@ -80,7 +73,7 @@ static int open_and_run(const kedge_admin_command *command, const kedge_admin_li
     kedge_error error = {0};
     kedge_stores *stores = NULL;
     kedge_environment environment = kedge_environment_system(NULL);
-    if (opens_nothing(command)) {
+    if ((command->traits & (KEDGE_ADMIN_HAS_NO_DATA | KEDGE_ADMIN_OPENS_DATA_ITSELF)) != 0) {
         kedge_admin alone = {NULL, NULL, &environment, environment.allocator, command, line};
         return command->run(&alone);
     }

@@ -4,6 +4,7 @@
 #include "common/gzip.h"
 #include <kedge/limits.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #define COMPRESS_FROM_BYTES 1024
@@ -29,7 +30,10 @@ bool kedge_body_decode(const char *encoding, bool truncated, kedge_buffer *body,
     }
     kedge_buffer_free(&plain);
     if (status == KEDGE_LIMIT_EXCEEDED) {
-        kedge_api_problem(response, 413, "body-too-large", "the body is over 16 MiB when unpacked");
+        char detail[64];
+        snprintf(detail, sizeof detail, "the body is over %d bytes when unpacked",
+                 KEDGE_LIMIT_PUSH_BYTES);
+        kedge_api_problem(response, 413, "body-too-large", detail);
     } else if (status == KEDGE_NO_MEMORY) {
         kedge_api_problem(response, 503, "overloaded", "the server is out of memory; try again");
     } else {

@@ -2,6 +2,7 @@
 #include "backend/http/exchange.h"
 
 #include "backend/front/body.h"
+#include "backend/front/response.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -103,23 +104,6 @@ static bool check_is_get(kedge_exchange *exchange)
     return false;
 }
 
-static bool run_options(kedge_exchange *exchange)
-{
-    if (strcmp(exchange->method, "OPTIONS") != 0) return false;
-    exchange->response.status = 204;
-    return true;
-}
-
-static bool run_health(kedge_exchange *exchange, kedge_bytes path)
-{
-    if (!kedge_bytes_equal_text(path, "/v1/health")) return false;
-    if (!check_is_get(exchange)) return true;
-    exchange->response.status = 200;
-    exchange->response.content_type = "application/json";
-    kedge_buffer_append_text(&exchange->response.body, "{\"status\":\"ok\"}");
-    return true;
-}
-
 static kedge_bytes query_of(const kedge_exchange *exchange)
 {
     const char *mark = exchange->target + path_of(exchange).size;
@@ -129,8 +113,7 @@ static kedge_bytes query_of(const kedge_exchange *exchange)
 static bool is_for_everybody(const kedge_exchange *exchange)
 {
     kedge_bytes path = path_of(exchange);
-    return strcmp(exchange->method, "OPTIONS") == 0 || kedge_bytes_equal_text(path, "/v1/health") ||
-           kedge_api_is_for_everybody(path);
+    return kedge_front_serves(exchange->method, path) || kedge_api_is_for_everybody(path);
 }
 
 static kedge_admission enter(kedge_exchange *exchange, const kedge_budget_owner *owner)
@@ -217,7 +200,10 @@ bool kedge_exchange_run_at_once(kedge_exchange *exchange)
     kedge_bytes path = path_of(exchange);
     kedge_backend *backend;
     if (exchange->who) return run_metrics(exchange, path);
-    if (run_options(exchange) || run_health(exchange, path)) return true;
+    if (kedge_front_serves(exchange->method, path)) {
+        kedge_front_serve(exchange->method, &exchange->response);
+        return true;
+    }
     if (has_backend(exchange, &backend))
         run_api(exchange, backend, method_of(exchange), &nobody, path, query_of(exchange));
     return true;

@@ -168,12 +168,8 @@ static bool is_at(kedge_bytes path, const char *pattern)
 static bool respond_own(http_call *call, kedge_bytes path)
 {
     kedge_api_response *response = &call->response;
-    if (strcmp(call->method, "OPTIONS") == 0) {
-        response->status = 204;
-    } else if (kedge_bytes_equal_text(path, "/v1/health")) {
-        response->status = 200;
-        response->content_type = "application/json";
-        kedge_buffer_append_text(&response->body, "{\"status\":\"ok\"}");
+    if (kedge_front_serves(call->method, path)) {
+        kedge_front_serve(call->method, response);
     } else if (kedge_bytes_equal_text(path, "/v1/metrics")) {
         kedge_api_problem(response, 404, "metrics-not-served",
                           "Lambda has no metrics of its own here; they are in CloudWatch");

@@ -190,6 +190,7 @@ class Requests(LambdaCase):
         for line in lines_of(self.functions[0], "answered"):
             self.assertNotIn(line["level"], ("warning", "error"), line)
         self.assertEqual(ann.ask("GET", "/v1/health").json, {"status": "ok"})
+        self.assertEqual(ann.ask("POST", "/v1/health").status, 405)
 
     def test_a_project_may_be_called_events(self):
         ann = self.project(self.start(), "/v1/orgs/acme/projects/events")
