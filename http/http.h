@@ -30,10 +30,10 @@ typedef struct kedge_http_header {
 
 /* `status` 0: there was no complete response, and `error` says why:
  *   KEDGE_NETWORK         "host-not-found", "connection-refused", "connection-failed",
- *                         "answer-truncated"
+ *                         "response-truncated"
  *   KEDGE_TIMEOUT         "request-timeout"
- *   KEDGE_PROTOCOL        "tls-failed", "answer-invalid"
- *   KEDGE_LIMIT_EXCEEDED  "answer-too-large"
+ *   KEDGE_PROTOCOL        "tls-failed", "response-invalid"
+ *   KEDGE_LIMIT_EXCEEDED  "response-too-large"
  *   KEDGE_NO_MEMORY, KEDGE_INTERNAL
  * All bytes are borrowed during the callback. */
 typedef struct kedge_http_response {

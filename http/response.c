@@ -100,16 +100,17 @@ static const meaning meanings[] = {
     {CURLE_SSL_CONNECT_ERROR, KEDGE_PROTOCOL, "tls-failed", "the TLS handshake failed"},
     {CURLE_SSL_CACERT_BADFILE, KEDGE_PROTOCOL, "tls-failed",
      "the trusted certificates could not be read"},
-    {CURLE_PARTIAL_FILE, KEDGE_NETWORK, "answer-truncated", "the response ended before its length"},
-    {CURLE_GOT_NOTHING, KEDGE_NETWORK, "answer-truncated",
+    {CURLE_PARTIAL_FILE, KEDGE_NETWORK, "response-truncated",
+     "the response ended before its length"},
+    {CURLE_GOT_NOTHING, KEDGE_NETWORK, "response-truncated",
      "the server closed the connection without a response"},
     {CURLE_RECV_ERROR, KEDGE_NETWORK, "connection-failed", "the connection broke"},
     {CURLE_SEND_ERROR, KEDGE_NETWORK, "connection-failed", "the connection broke"},
     {CURLE_ABORTED_BY_CALLBACK, KEDGE_NETWORK, "connection-failed",
      "the connection was closed before a response came"},
-    {CURLE_WEIRD_SERVER_REPLY, KEDGE_PROTOCOL, "answer-invalid", "the response is not HTTP"},
-    {CURLE_UNSUPPORTED_PROTOCOL, KEDGE_PROTOCOL, "answer-invalid", "the response is not HTTP"},
-    {CURLE_BAD_CONTENT_ENCODING, KEDGE_PROTOCOL, "answer-invalid",
+    {CURLE_WEIRD_SERVER_REPLY, KEDGE_PROTOCOL, "response-invalid", "the response is not HTTP"},
+    {CURLE_UNSUPPORTED_PROTOCOL, KEDGE_PROTOCOL, "response-invalid", "the response is not HTTP"},
+    {CURLE_BAD_CONTENT_ENCODING, KEDGE_PROTOCOL, "response-invalid",
      "the response's compression is damaged"},
     {CURLE_URL_MALFORMAT, KEDGE_INVALID_ARGUMENT, "url-invalid", "the URL is malformed"},
     {CURLE_OUT_OF_MEMORY, KEDGE_NO_MEMORY, "out-of-memory", "memory ran out"},
@@ -125,7 +126,7 @@ void kedge_http_classify(const kedge_http_call *call, CURLcode code, kedge_http_
     if (code == CURLE_OK) return;
     response->status = 0;
     if (call->too_large) {
-        kedge_fail(&response->error, KEDGE_LIMIT_EXCEEDED, "answer-too-large",
+        kedge_fail(&response->error, KEDGE_LIMIT_EXCEEDED, "response-too-large",
                    "the response is larger than the %zu bytes that were asked for",
                    call->response_bytes_max);
         return;

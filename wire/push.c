@@ -375,6 +375,6 @@ kedge_status kedge_wire_push_response_read(const kedge_allocator *allocator, ked
             return KEDGE_OK;
         }
     }
-    return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+    return kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
                       "the response to a push is not Kedge's");
 }

@@ -61,7 +61,7 @@ typedef struct kedge_wire_replay {
 void kedge_wire_replay_mutation_write(kedge_json_writer *writer,
                                       const kedge_wire_replay_mutation *mutation, bool stored);
 /* Reads one mutation; `object` may be unchecked text. Borrows from it and from the arena.
- * KEDGE_PROTOCOL "answer-invalid"; KEDGE_NO_MEMORY. */
+ * KEDGE_PROTOCOL "response-invalid"; KEDGE_NO_MEMORY. */
 kedge_status kedge_wire_replay_mutation_read(kedge_bytes object, size_t index, kedge_arena *arena,
                                              kedge_wire_replay_mutation *out, kedge_error *error);
 

@@ -13,17 +13,17 @@ kedge_status kedge_wire_response_fail(kedge_wire_place place, const kedge_wire_m
     const char *dot = place.name[0] == '\0' ? "" : ".";
     const char *name = member == NULL ? "" : member->name;
     if (member == NULL && place.name[0] == '\0') {
-        return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+        return kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
                           "the server's response is not %s", expected);
     }
     if (member == NULL) dot = "";
     if (place.index >= 0) snprintf(at, sizeof at, "[%lld]", (long long)place.index);
     if (member != NULL && member->value.data == NULL) {
-        return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+        return kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
                           "the server's response lacks the member '%s%s%s%s'", place.name, at, dot,
                           name);
     }
-    return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+    return kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
                       "the member '%s%s%s%s' of the server's response is not %s", place.name, at,
                       dot, name, expected);
 }

@@ -33,7 +33,7 @@ kedge_status kedge_wire_response_members(kedge_wire_place place, kedge_bytes obj
                                          kedge_wire_member *members, size_t count,
                                          kedge_error *error);
 
-/* Returns KEDGE_PROTOCOL, "answer-invalid": the member at this place is not `expected`, or is
+/* Returns KEDGE_PROTOCOL, "response-invalid": the member at this place is not `expected`, or is
  * missing. */
 kedge_status kedge_wire_response_fail(kedge_wire_place place, const kedge_wire_member *member,
                                       const char *expected, kedge_error *error);

@@ -110,7 +110,7 @@ kedge_status kedge_wire_upload_response_read(const kedge_allocator *allocator, k
         }
         return KEDGE_OK;
     }
-    return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+    return kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
                       "the response that should say where to upload a push is not Kedge's");
 }
 

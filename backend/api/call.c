@@ -105,14 +105,14 @@ kedge_status kedge_api_check_room_beside(kedge_api_call *call, size_t size)
 
 bool kedge_api_too_large(const kedge_api_call *call)
 {
-    return call->response->body.size > KEDGE_API_ANSWER_BYTES_MAX;
+    return call->response->body.size > KEDGE_API_RESPONSE_BYTES_MAX;
 }
 
 void kedge_api_refuse_too_large(kedge_api_call *call)
 {
-    kedge_api_refuse(call, 500, "answer-too-large",
+    kedge_api_refuse(call, 500, "response-too-large",
                      "the response would have more than %d bytes; read it in pages",
-                     KEDGE_API_ANSWER_BYTES_MAX);
+                     KEDGE_API_RESPONSE_BYTES_MAX);
 }
 
 /* ---- the query ---- */

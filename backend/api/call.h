@@ -10,9 +10,9 @@
 
 #define KEDGE_API_BODY_BY_HASH_BYTES 65536 /* a native patch or page names larger ones by hash */
 /* a larger first pull is sent as a snapshot in pages */
-#define KEDGE_API_INLINE_PULL_BYTES 262144
-#define KEDGE_API_DELTA_BYTES_MAX   8388608   /* a native delta over this becomes a snapshot */
-#define KEDGE_API_ANSWER_BYTES_MAX  134217728 /* the largest response: 128 MiB */
+#define KEDGE_API_INLINE_PULL_BYTES  262144
+#define KEDGE_API_DELTA_BYTES_MAX    8388608   /* a native delta over this becomes a snapshot */
+#define KEDGE_API_RESPONSE_BYTES_MAX 134217728 /* the largest response: 128 MiB */
 /* What a pull response may have besides its patch: 1,000 outcomes with their messages, escaped. */
 #define KEDGE_API_PULL_AROUND_BYTES 2097152
 #define KEDGE_API_PAGE_BYTES        1048576 /* of a snapshot, when the request does not say */
@@ -59,7 +59,7 @@ void kedge_api_finish(kedge_api_call *call);
 kedge_status kedge_api_check_room(kedge_api_call *call);
 /* The same for the response and `size` bytes beside it. */
 kedge_status kedge_api_check_room_beside(kedge_api_call *call, size_t size);
-/* Returns whether the response is larger than KEDGE_API_ANSWER_BYTES_MAX. */
+/* Returns whether the response is larger than KEDGE_API_RESPONSE_BYTES_MAX. */
 bool kedge_api_too_large(const kedge_api_call *call);
 void kedge_api_refuse_too_large(kedge_api_call *call);
 

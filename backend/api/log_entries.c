@@ -101,7 +101,7 @@ static kedge_status fill(entry_page *page)
 
 static size_t page_bytes(const kedge_api_call *call)
 {
-    size_t most = call->project.backend->options.answer_bytes_max;
+    size_t most = call->project.backend->options.response_bytes_max;
     return kedge_api_at_most(KEDGE_API_PAGE_BYTES, most / 2);
 }
 

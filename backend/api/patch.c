@@ -130,10 +130,10 @@ static kedge_status check_size(const kedge_api_patch *patch, const kedge_changes
 {
     size_t written = patch->writer.buffer->size;
     const kedge_allocator *allocator = patch->writer.buffer->allocator;
-    if (written > KEDGE_API_ANSWER_BYTES_MAX) return KEDGE_LIMIT_EXCEEDED;
+    if (written > KEDGE_API_RESPONSE_BYTES_MAX) return KEDGE_LIMIT_EXCEEDED;
     patch_measure measure = {.text = kedge_buffer_make(allocator),
                              .scratch = kedge_buffer_make(allocator),
-                             .left = KEDGE_API_ANSWER_BYTES_MAX - written};
+                             .left = KEDGE_API_RESPONSE_BYTES_MAX - written};
     kedge_status status = changes != NULL ? measure_changes(&measure, changes, at)
                                           : measure_items(&measure, cursor, patch->error);
     if (status == KEDGE_OK) status = kedge_buffer_status(&measure.text, patch->error);

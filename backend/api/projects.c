@@ -320,8 +320,8 @@ void kedge_api_limits(kedge_api_call *call)
         {"mutation_changes", KEDGE_LIMIT_MUTATION_CHANGES},
         {"outcomes_per_pull", KEDGE_LIMIT_OUTCOMES_PER_PULL},
         {"snapshot_page_bytes", KEDGE_API_PAGE_BYTES_MAX},
-        {"answer_bytes",
-         (int64_t)kedge_api_at_most(KEDGE_API_ANSWER_BYTES_MAX, options->answer_bytes_max)},
+        {"response_bytes",
+         (int64_t)kedge_api_at_most(KEDGE_API_RESPONSE_BYTES_MAX, options->response_bytes_max)},
         {"new_clients_per_minute", options->new_clients_per_minute},
         {"request_deadline_ms", KEDGE_LIMIT_REQUEST_DEADLINE_MS},
     };

@@ -137,7 +137,7 @@ static void restart_patch(pull_response *response, size_t start)
 
 static size_t native_delta_bytes_max(const kedge_backend_options *options)
 {
-    size_t most = options->answer_bytes_max;
+    size_t most = options->response_bytes_max;
     if (most > 0)
         most -= most > 2 * KEDGE_API_PULL_AROUND_BYTES ? KEDGE_API_PULL_AROUND_BYTES : most / 2;
     return kedge_api_at_most(KEDGE_API_DELTA_BYTES_MAX, most);

@@ -319,12 +319,12 @@ static kedge_status respond(log_pull *pull)
 void kedge_api_pull_log(kedge_api_call *call, const kedge_wire_pull_request *request)
 {
     const kedge_backend_options *options = &call->project.backend->options;
-    log_pull pull = {.call = call,
-                     .request = request,
-                     .last_snapshot = -1,
-                     .bytes_max =
-                         kedge_api_at_most(KEDGE_WIRE_REPLAY_BYTES, options->answer_bytes_max / 2),
-                     .arena = kedge_arena_make(call->allocator)};
+    log_pull pull = {
+        .call = call,
+        .request = request,
+        .last_snapshot = -1,
+        .bytes_max = kedge_api_at_most(KEDGE_WIRE_REPLAY_BYTES, options->response_bytes_max / 2),
+        .arena = kedge_arena_make(call->allocator)};
     if (!request->native) {
         kedge_api_refuse_foreign(call);
         return;

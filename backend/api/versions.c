@@ -204,7 +204,7 @@ static kedge_status write_items(kedge_api_call *call, kedge_json_writer *writer,
         status = write_item(writer, state, list, &entry, error);
         list->from_start = false;
         list->after = list->last = entry.id;
-        if (status == KEDGE_OK && writer->buffer->size > KEDGE_API_ANSWER_BYTES_MAX) {
+        if (status == KEDGE_OK && writer->buffer->size > KEDGE_API_RESPONSE_BYTES_MAX) {
             status = KEDGE_LIMIT_EXCEEDED;
         }
         if (status == KEDGE_OK && writer->buffer->size - asked >= ROOM_BYTES) {

@@ -106,7 +106,7 @@ static kedge_aws_outcome classify_status(kedge_aws_service service, int status)
     if (service == KEDGE_AWS_S3 && status >= 300 && status < 400 && status != 304) {
         return KEDGE_AWS_MISPLACED;
     }
-    return status >= 300 && status < 400 && status != 304 ? KEDGE_AWS_FOREIGN : KEDGE_AWS_ANSWERED;
+    return status >= 300 && status < 400 && status != 304 ? KEDGE_AWS_FOREIGN : KEDGE_AWS_RESPONDED;
 }
 
 static kedge_aws_outcome classify_error(kedge_aws_service service, const char *region,

@@ -8,7 +8,7 @@
 
 kedge_status kedge_dynamodb_fail_response(const char *what, kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-response-invalid",
                       "DynamoDB's response is not what it should be: %s", what);
 }
 

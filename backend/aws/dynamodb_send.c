@@ -79,9 +79,9 @@ static kedge_status conclude(const kedge_dynamodb_request *request, kedge_status
                       "a try of %s may have taken effect", request->operation);
 }
 
-static kedge_status send_until_answered(kedge_aws_client *client, const char *table,
-                                        const kedge_dynamodb_request *request,
-                                        kedge_aws_response *response, kedge_error *error)
+static kedge_status send_until_decided(kedge_aws_client *client, const char *table,
+                                       const kedge_dynamodb_request *request,
+                                       kedge_aws_response *response, kedge_error *error)
 {
     const kedge_environment *environment = kedge_aws_client_environment(client);
     int64_t end_ms = environment->monotonic_ms(environment->context) + KEDGE_AWS_DEADLINE_MS;
@@ -111,7 +111,7 @@ kedge_status kedge_dynamodb_send(kedge_aws_client *client, const char *table,
                                  kedge_aws_response *response, kedge_error *error)
 {
     kedge_error cause = {0}; /* of the last try; none is left when it went well */
-    kedge_status status = send_until_answered(client, table, request, response, &cause);
+    kedge_status status = send_until_decided(client, table, request, response, &cause);
     if (status != KEDGE_OK && error != NULL) *error = cause;
     return status;
 }

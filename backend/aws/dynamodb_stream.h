@@ -23,8 +23,8 @@ kedge_status kedge_dynamodb_stream_enable(kedge_aws_client *client, const char *
  * checked by itself. */
 bool kedge_dynamodb_change_may_have(const kedge_error *refusal);
 /* One record of a stream, as an event of Lambda has it: a batch of one change. `record` is JSON
- * that was checked, or may have the above. KEDGE_UNAVAILABLE "aws-answer-invalid": it is no record
- * of a stream with new images. */
+ * that was checked, or may have the above. KEDGE_UNAVAILABLE "aws-response-invalid": it is no
+ * record of a stream with new images. */
 kedge_status kedge_dynamodb_change_read(const kedge_allocator *allocator, kedge_bytes record,
                                         kedge_stream_batch *batch, kedge_error *error);
 

@@ -39,7 +39,7 @@ void kedge_aws_sign_with(const kedge_aws_client *client, kedge_aws_service servi
 /* What one try came to. */
 typedef enum kedge_aws_outcome {
     KEDGE_AWS_SUCCEEDED,
-    KEDGE_AWS_ANSWERED,      /* refused for a reason that the caller reads */
+    KEDGE_AWS_RESPONDED,     /* refused for a reason that the caller reads */
     KEDGE_AWS_THROTTLED,     /* refused for now: no effect */
     KEDGE_AWS_NOT_SENT,      /* no connection: no effect */
     KEDGE_AWS_UNKNOWN,       /* it may have had an effect, or may have one yet */

@@ -58,9 +58,9 @@ static kedge_status message_of_not_sent(const kedge_aws_client *client,
 
 /* A response to HEAD has no body, which would say why. The bare 400 of S3 is that of a token that
  * has expired, or of another region. */
-static kedge_status message_of_answer(const kedge_aws_client *client,
-                                      const kedge_aws_request *request,
-                                      const kedge_aws_response *response, kedge_error *error)
+static kedge_status message_of_response(const kedge_aws_client *client,
+                                        const kedge_aws_request *request,
+                                        const kedge_aws_response *response, kedge_error *error)
 {
     if (response->status == 400 && strcmp(request->method, "HEAD") == 0)
         return kedge_fail(error, KEDGE_CONFLICT, "aws-refused",
@@ -80,8 +80,8 @@ static kedge_status message_of(const kedge_aws_client *client, const kedge_aws_r
     switch (ending->outcome) {
     case KEDGE_AWS_SUCCEEDED:
         return KEDGE_OK;
-    case KEDGE_AWS_ANSWERED:
-        return message_of_answer(client, request, response, error);
+    case KEDGE_AWS_RESPONDED:
+        return message_of_response(client, request, response, error);
     case KEDGE_AWS_THROTTLED:
         return kedge_fail(error, KEDGE_BUSY, "aws-throttled",
                           "%s throttles %s (%s), also at the last of %u tries", name,
@@ -112,11 +112,11 @@ static kedge_status message_of(const kedge_aws_client *client, const kedge_aws_r
             "%s was sent to the region %s, but belongs to %s (%s)", request->action, client->region,
             response->region[0] == '\0' ? "another one" : response->region, response->code);
     case KEDGE_AWS_FOREIGN:
-        return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
+        return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-response-invalid",
                           "the response %d at %.80s is not from %s; check %s and proxies",
                           response->status, endpoint, name, variables[request->service]);
     case KEDGE_AWS_OUT_OF_BOUNDS:
-        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "answer-too-large",
+        return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "response-too-large",
                           "the response to %s has more than the %zu bytes that were asked for",
                           request->action, request->response_bytes_max);
     case KEDGE_AWS_NO_MEMORY:
@@ -133,7 +133,7 @@ kedge_status kedge_aws_message(const kedge_aws_client *client, const kedge_aws_r
 {
     kedge_status status = message_of(client, request, response, ending, error);
     if (!response->earlier_unknown || ending->outcome == KEDGE_AWS_SUCCEEDED ||
-        ending->outcome == KEDGE_AWS_ANSWERED) {
+        ending->outcome == KEDGE_AWS_RESPONDED) {
         return status;
     }
     if (error != NULL) error->status = KEDGE_UNAVAILABLE;

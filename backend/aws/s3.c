@@ -98,7 +98,7 @@ bool kedge_s3_is(const kedge_aws_response *response, const char *code)
 kedge_status kedge_s3_response_invalid(const kedge_s3_request *request, const char *what,
                                        kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid", "the response to %s %s",
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-response-invalid", "the response to %s %s",
                       request->action, what);
 }
 

@@ -68,11 +68,11 @@ kedge_status kedge_s3_presign_request(const kedge_s3 *self, const kedge_s3_reque
 /* A KEDGE_CONFLICT of kedge_s3_call that means nothing to the caller, in the words that `error` has
  * from there: KEDGE_UNAVAILABLE when an earlier try may have taken effect, else KEDGE_IO. */
 kedge_status kedge_s3_refused(const kedge_aws_response *response, kedge_error *error);
-/* KEDGE_UNAVAILABLE "aws-answer-invalid". */
+/* KEDGE_UNAVAILABLE "aws-response-invalid". */
 kedge_status kedge_s3_response_invalid(const kedge_s3_request *request, const char *what,
                                        kedge_error *error);
 bool kedge_s3_is(const kedge_aws_response *response, const char *code);
-/* Reads a response's XML; one that is none is KEDGE_UNAVAILABLE "aws-answer-invalid". */
+/* Reads a response's XML; one that is none is KEDGE_UNAVAILABLE "aws-response-invalid". */
 kedge_status kedge_s3_read_xml(const kedge_s3 *self, const kedge_s3_request *request,
                                const kedge_aws_response *response, kedge_aws_xml_element element,
                                void *context, kedge_error *error);

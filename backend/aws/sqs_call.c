@@ -77,7 +77,7 @@ bool kedge_sqs_parameter_is_invalid(const char *code)
 
 kedge_status kedge_sqs_response_invalid(const kedge_sqs_action *action, kedge_error *error)
 {
-    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-answer-invalid",
+    return kedge_fail(error, KEDGE_UNAVAILABLE, "aws-response-invalid",
                       "%s had a response that is not SQS's; is its endpoint SQS?", action->action);
 }
 

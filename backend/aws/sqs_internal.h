@@ -76,7 +76,7 @@ bool kedge_sqs_queue_is_missing(const kedge_sqs_call *call);
 /* With this code the value of a parameter is refused: a receipt that is over, a body that is too
  * large. */
 bool kedge_sqs_parameter_is_invalid(const char *code);
-/* "aws-answer-invalid": a 2xx that is not SQS's, so that nobody knows what happened. */
+/* "aws-response-invalid": a 2xx that is not SQS's, so that nobody knows what happened. */
 kedge_status kedge_sqs_response_invalid(const kedge_sqs_action *action, kedge_error *error);
 /* A number of a response, or a number in a string: both are written. */
 bool kedge_sqs_read_number(kedge_bytes object, const char *name, int64_t *number);

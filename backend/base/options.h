@@ -103,9 +103,9 @@ typedef struct kedge_backend_options {
                             const kedge_identity *identity, kedge_bytes push, kedge_error *error);
     void *enqueue_context;
     /* The limits of the front end, where they are lower than those of the API; 0: not lower. GET
-     * /v1/limits has both, and a delta over `answer_bytes_max` becomes a snapshot. */
+     * /v1/limits has both, and a delta over `response_bytes_max` becomes a snapshot. */
     size_t push_bytes_max;
-    size_t answer_bytes_max;
+    size_t response_bytes_max;
     /* Client ids that one user may begin with in a minute, and at once; 0: no limit. Counted in
      * this process alone. */
     int64_t new_clients_per_minute;

@@ -75,18 +75,18 @@ void kedge_response_cost(const kedge_api_response *response, const kedge_allocat
 }
 
 /* Logs damaged items also when the request succeeded: an operator must restore or repair them. */
-static void log_damage(kedge_logger *log, const kedge_response_line *answered)
+static void log_damage(kedge_logger *log, const kedge_response_line *exchanged)
 {
     kedge_logger_line line;
     if (!kedge_logger_begin(&line, log, KEDGE_LOGGER_ERROR, "items-damaged")) return;
     kedge_json_key(&line.json, "path");
-    kedge_json_text(&line.json, answered->path);
+    kedge_json_text(&line.json, exchanged->path);
     kedge_json_key(&line.json, "items");
-    kedge_json_integer(&line.json, answered->response->damaged_items);
+    kedge_json_integer(&line.json, exchanged->response->damaged_items);
     kedge_json_key(&line.json, "cause");
-    kedge_json_chars(&line.json, answered->response->cause.message);
+    kedge_json_chars(&line.json, exchanged->response->cause.message);
     kedge_json_key(&line.json, "code");
-    kedge_json_chars(&line.json, answered->response->cause.code);
+    kedge_json_chars(&line.json, exchanged->response->cause.code);
     kedge_logger_end(&line);
 }
 
@@ -111,14 +111,14 @@ static void end_allowed(kedge_logger_line *line, uint64_t omitted)
 }
 
 /* What an organization may store does not grow by itself: its clients wait for an operator. */
-static void log_exceeded(kedge_logger *log, const kedge_response_line *answered)
+static void log_exceeded(kedge_logger *log, const kedge_response_line *exchanged)
 {
     kedge_logger_line line;
     uint64_t omitted = 0;
     if (!begin_allowed(&line, log, &log->exceeded, "budget-exceeded", &omitted)) return;
-    kedge_logger_texts(&line, "budget", answered->response->exceeded, NULL);
+    kedge_logger_texts(&line, "budget", exchanged->response->exceeded, NULL);
     kedge_json_key(&line.json, "path");
-    kedge_json_text(&line.json, answered->path);
+    kedge_json_text(&line.json, exchanged->path);
     end_allowed(&line, omitted);
 }
 
@@ -144,32 +144,32 @@ static void log_missing(kedge_logger *log, const kedge_api_response *response)
     end_allowed(&line, omitted);
 }
 
-void kedge_response_log(kedge_logger *log, const kedge_response_line *answered)
+void kedge_response_log(kedge_logger *log, const kedge_response_line *exchanged)
 {
-    const kedge_api_response *response = answered->response;
+    const kedge_api_response *response = exchanged->response;
     if (response->missing.wanted > 0) log_missing(log, response);
-    if (response->exceeded != NULL) log_exceeded(log, answered);
-    if (response->damaged_items > 0) log_damage(log, answered);
+    if (response->exceeded != NULL) log_exceeded(log, exchanged);
+    if (response->damaged_items > 0) log_damage(log, exchanged);
     /* 501: the peer has asked for what there is not, as with a 404. */
     bool fine = response->status < 500 || response->status == 501;
-    kedge_logger_level level = fine                      ? answered->level
+    kedge_logger_level level = fine                      ? exchanged->level
                                : response->status == 503 ? KEDGE_LOGGER_WARNING
                                                          : KEDGE_LOGGER_ERROR;
     kedge_logger_line line;
-    if (!kedge_logger_begin(&line, log, level, "answered")) return;
+    if (!kedge_logger_begin(&line, log, level, "responded")) return;
     kedge_json_key(&line.json, "method");
-    kedge_json_chars(&line.json, answered->method);
+    kedge_json_chars(&line.json, exchanged->method);
     kedge_json_key(&line.json, "path");
-    kedge_json_text(&line.json, answered->path);
+    kedge_json_text(&line.json, exchanged->path);
     kedge_json_key(&line.json, "status");
     kedge_json_integer(&line.json, response->status);
     kedge_json_key(&line.json, "duration_us");
-    kedge_json_integer(&line.json, answered->took_us);
+    kedge_json_integer(&line.json, exchanged->took_us);
     kedge_json_key(&line.json, "received_bytes");
-    kedge_json_integer(&line.json, (int64_t)answered->received_bytes);
-    kedge_json_key(&line.json, "answer_bytes");
-    kedge_json_integer(&line.json, (int64_t)answered->answer_bytes);
-    if (answered->cut) {
+    kedge_json_integer(&line.json, (int64_t)exchanged->received_bytes);
+    kedge_json_key(&line.json, "response_bytes");
+    kedge_json_integer(&line.json, (int64_t)exchanged->response_bytes);
+    if (exchanged->cut) {
         kedge_json_key(&line.json, "cut");
         kedge_json_boolean(&line.json, true);
     }

@@ -34,10 +34,10 @@ typedef struct kedge_response_line {
     const kedge_api_response *response;
     int64_t took_us;
     size_t received_bytes;
-    size_t answer_bytes;
+    size_t response_bytes;
     bool cut; /* not all of the response was sent */
 } kedge_response_line;
 
-void kedge_response_log(kedge_logger *log, const kedge_response_line *answered);
+void kedge_response_log(kedge_logger *log, const kedge_response_line *exchanged);
 
 #endif

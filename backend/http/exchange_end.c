@@ -80,7 +80,7 @@ void kedge_exchange_log(kedge_exchange *exchange)
                                .response = &exchange->response,
                                .took_us = kedge_exchange_now_us() - exchange->started_us,
                                .received_bytes = exchange->received,
-                               .answer_bytes =
+                               .response_bytes =
                                    parts->used ? parts->made_bytes : exchange->response.body.size,
                                .cut = cut});
 }

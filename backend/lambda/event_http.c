@@ -227,7 +227,7 @@ static void respond(http_call *call)
     kedge_backend_handle(call->lambda->backend, &request, &call->response);
     if (packed) kedge_body_compress(&call->response);
     if (call->response.body.size > KEDGE_LAMBDA_RESPONSE_BODY_BYTES) {
-        kedge_api_problem(&call->response, 500, "answer-too-large",
+        kedge_api_problem(&call->response, 500, "response-too-large",
                           "the response has more bytes than Lambda can carry; read it in pages, or "
                           "with Range");
     }
@@ -286,14 +286,14 @@ static void log_response(const http_call *call)
     int64_t took_ms = environment->monotonic_ms(environment->context) - call->started_ms;
     /* A function has no metrics with totals. So each response that costs anything is logged. */
     bool costs = kedge_cost_dollars(&call->response.cost) > 0;
-    kedge_response_line answered = {.level = costs ? KEDGE_LOGGER_INFO : KEDGE_LOGGER_DEBUG,
-                                    .method = call->method,
-                                    .path = kedge_buffer_bytes(&call->path),
-                                    .response = &call->response,
-                                    .took_us = took_ms * 1000,
-                                    .received_bytes = call->received_bytes,
-                                    .answer_bytes = call->response.body.size};
-    kedge_response_log(call->lambda->log, &answered);
+    kedge_response_line exchanged = {.level = costs ? KEDGE_LOGGER_INFO : KEDGE_LOGGER_DEBUG,
+                                     .method = call->method,
+                                     .path = kedge_buffer_bytes(&call->path),
+                                     .response = &call->response,
+                                     .took_us = took_ms * 1000,
+                                     .received_bytes = call->received_bytes,
+                                     .response_bytes = call->response.body.size};
+    kedge_response_log(call->lambda->log, &exchanged);
 }
 
 /* Of a short invocation the first half is for the work. */

@@ -123,7 +123,7 @@ static kedge_status open_backend(kedge_function *self, kedge_error *error)
         .write_budgets = kedge_settings_write_budgets,
         .write_budgets_context = &self->settings,
         .push_bytes_max = KEDGE_LAMBDA_PUSH_BYTES,
-        .answer_bytes_max = KEDGE_LAMBDA_RESPONSE_BODY_BYTES,
+        .response_bytes_max = KEDGE_LAMBDA_RESPONSE_BODY_BYTES,
         .failed = kedge_failure_log_background,
         .failed_context = &self->log,
     };

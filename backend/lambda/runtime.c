@@ -75,7 +75,7 @@ static kedge_status read_invocation(const kedge_http_response *response,
     kedge_bytes id;
     if (!kedge_http_header_value(response->headers, "Lambda-Runtime-Aws-Request-Id", &id) ||
         id.size == 0 || id.size >= sizeof invocation->id) {
-        return kedge_fail(error, KEDGE_PROTOCOL, "runtime-answer-invalid",
+        return kedge_fail(error, KEDGE_PROTOCOL, "runtime-response-invalid",
                           "the Runtime API gave an invocation without a usable request id");
     }
     memcpy(invocation->id, id.data, id.size);

@@ -155,7 +155,7 @@ static kedge_status read_outcomes(kedge_driver *driver, kedge_bytes body, kedge_
     kedge_status status = kedge_wire_outcomes_response_read(body, outcomes, error);
     if (status == KEDGE_OK && outcomes->count == count && outcomes->next != 0) {
         outcomes->next = next;
-        status = kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+        status = kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
                             "a list of outcomes is empty and yet not the last");
     }
     return status;

@@ -21,7 +21,7 @@ static kedge_status read_encoding(kedge_bytes headers, bool *gzip, kedge_error *
     if (encoding.size == 0 || is_named(encoding, "identity")) return KEDGE_OK;
     *gzip = is_named(encoding, "gzip");
     if (*gzip) return KEDGE_OK;
-    return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+    return kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
                       "the response's content encoding is not the gzip that was asked for");
 }
 
@@ -41,6 +41,6 @@ kedge_status kedge_net_take_undecoded(const kedge_http_response *response, size_
     status = kedge_gunzip(response->body, size_max, plain, error);
     if (status == KEDGE_OK) given->body = kedge_buffer_bytes(plain);
     if (status != KEDGE_CORRUPT) return status;
-    return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+    return kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
                       "the response's compression is damaged");
 }

@@ -54,7 +54,7 @@ kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, ked
     if (status == KEDGE_NO_MEMORY) return status;
     if (status != KEDGE_OK || !kedge_json_member(body, "versions", &list) ||
         kedge_json_type_of(list) != KEDGE_JSON_ARRAY) {
-        return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+        return kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
                           "the server's response is no list of versions");
     }
     kedge_json_iterator iterator = kedge_json_iterate(list);

@@ -34,7 +34,7 @@ static kedge_status add_own(kedge_entries *entries, const kedge_wire_replay_entr
         if (!kedge_bytes_equal_text(mutation->client, client)) continue;
         size_t count = entries->as.outcomes.count;
         if (count > 0 && entries->as.outcomes.rows[count - 1].id >= mutation->id)
-            return kedge_fail(error, KEDGE_PROTOCOL, "answer-invalid",
+            return kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
                               "mutation %lld of this client follows one of the same or a higher id",
                               (long long)mutation->id);
         memcpy(outcome.digest, mutation->digest, sizeof outcome.digest);

@@ -94,13 +94,13 @@ static const meaning meanings[] = {
      "valid region, not 'eu-west-1'.\"}",
      KEDGE_CONFLICT, "aws-region-wrong", "InvalidSignatureException", 1},
     /* Somebody else. */
-    {KEDGE_AWS_DYNAMODB, 200, "", HTML, KEDGE_UNAVAILABLE, "aws-answer-invalid", "", 1},
-    {KEDGE_AWS_DYNAMODB, 404, "", HTML, KEDGE_UNAVAILABLE, "aws-answer-invalid", "", 1},
+    {KEDGE_AWS_DYNAMODB, 200, "", HTML, KEDGE_UNAVAILABLE, "aws-response-invalid", "", 1},
+    {KEDGE_AWS_DYNAMODB, 404, "", HTML, KEDGE_UNAVAILABLE, "aws-response-invalid", "", 1},
     {KEDGE_AWS_DYNAMODB, 302, "Location: http://127.0.0.1:1/\r\n", "", KEDGE_UNAVAILABLE,
-     "aws-answer-invalid", "", 1},
-    {KEDGE_AWS_S3, 200, "", HTML, KEDGE_UNAVAILABLE, "aws-answer-invalid", "", 1},
-    {KEDGE_AWS_S3, 404, "", HTML, KEDGE_UNAVAILABLE, "aws-answer-invalid", "", 1},
-    {KEDGE_AWS_SQS, 200, "", HTML, KEDGE_UNAVAILABLE, "aws-answer-invalid", "", 1},
+     "aws-response-invalid", "", 1},
+    {KEDGE_AWS_S3, 200, "", HTML, KEDGE_UNAVAILABLE, "aws-response-invalid", "", 1},
+    {KEDGE_AWS_S3, 404, "", HTML, KEDGE_UNAVAILABLE, "aws-response-invalid", "", 1},
+    {KEDGE_AWS_SQS, 200, "", HTML, KEDGE_UNAVAILABLE, "aws-response-invalid", "", 1},
 };
 
 static void test_each_response_has_its_meaning(void **state)
@@ -198,7 +198,7 @@ static void test_a_response_over_its_bound_is_refused(void **state)
     request.response_bytes_max = 10;
     assert_int_equal(kedge_aws_call(world.client, &request, &response, &error),
                      KEDGE_LIMIT_EXCEEDED);
-    assert_string_equal(error.code, "answer-too-large");
+    assert_string_equal(error.code, "response-too-large");
     assert_int_equal(world.observed_tries, 1);
     kedge_aws_response_free(&response);
     client_world_end(&world);

@@ -396,7 +396,7 @@ static void test_an_endpoint_of_somebody_else_is_named(void **state)
     for (size_t i = 0; i < KEDGE_AWS_STREAMS; i++) {
         reset_variables();
         setenv(variables[i], scripted_server_url(page), 1);
-        assert_refused(&with, KEDGE_UNAVAILABLE, "aws-answer-invalid", variables[i]);
+        assert_refused(&with, KEDGE_UNAVAILABLE, "aws-response-invalid", variables[i]);
     }
     scripted_server_stop(page);
 }

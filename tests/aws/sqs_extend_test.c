@@ -42,8 +42,9 @@ static void test_several_are_extended_at_once_and_each_is_told_of(void **state)
     assert_int_equal(failures[0].status, KEDGE_OK);
     assert_string_equal(failures[1].code, "stale-receipt");
     assert_string_equal(failures[3].code, "aws-refused");
-    assert_string_equal(failures[4].code, "aws-answer-invalid"); /* which the response leaves out */
-    static const char *const codes[] = {"aws-answer-invalid", "aws-answer-invalid",
+    assert_string_equal(failures[4].code,
+                        "aws-response-invalid"); /* which the response leaves out */
+    static const char *const codes[] = {"aws-response-invalid", "aws-response-invalid",
                                         "aws-queue-missing"};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         extend_several(&world, failures);

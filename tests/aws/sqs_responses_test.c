@@ -158,7 +158,8 @@ static void test_a_response_that_is_too_large_tells_nothing_about_a_send(void **
     sqs_world world;
     memset(large, ' ', sizeof large - 1);
     BEGIN_SQS(&world, OK(large));
-    assert_failed(&world, sqs_world_send(&world, "body"), KEDGE_UNAVAILABLE, "aws-answer-invalid");
+    assert_failed(&world, sqs_world_send(&world, "body"), KEDGE_UNAVAILABLE,
+                  "aws-response-invalid");
     sqs_world_end(&world);
 }
 
@@ -229,7 +230,7 @@ static void test_responses_that_are_no_messages_give_no_batch(void **state)
         kedge_queue_batch batch = {0};
         BEGIN_SQS(&world, OK(responses[i]));
         assert_failed(&world, sqs_world_receive(&world, &batch), KEDGE_UNAVAILABLE,
-                      "aws-answer-invalid");
+                      "aws-response-invalid");
         assert_null(batch.messages);
         sqs_world_end(&world);
     }
@@ -244,7 +245,7 @@ static void test_more_messages_than_were_asked_for_are_no_response(void **state)
     BEGIN_SQS(&world, OK(sqs_world_messages(message, message, NULL)));
     assert_failed(
         &world, world.queue.vtable->receive(world.queue.self, 1, 0, 0, NULL, &batch, &world.error),
-        KEDGE_UNAVAILABLE, "aws-answer-invalid");
+        KEDGE_UNAVAILABLE, "aws-response-invalid");
     sqs_world_end(&world);
 }
 
@@ -491,7 +492,7 @@ static void test_a_look_that_cannot_tell_whether_there_are_more_fails(void **sta
                   "aws-queue-missing");
     assert_non_null(strstr(request_body(&world, 3), "handle-1"));
     assert_failed(&world, vtable->dead_letters(world.queue.self, 9, &batch, &world.error),
-                  KEDGE_UNAVAILABLE, "aws-answer-invalid");
+                  KEDGE_UNAVAILABLE, "aws-response-invalid");
     assert_null(batch.messages);
     sqs_world_end(&world);
 }

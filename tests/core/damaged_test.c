@@ -184,7 +184,7 @@ static void test_malformed_damage_makes_the_response_invalid(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         pulled_damaged(s, 0, 1, PUT_A, wrong[i]);
         assert_int_equal(s->connection, KEDGE_CONNECTING);
-        assert_string_equal(s->error.code, "answer-invalid");
+        assert_string_equal(s->error.code, "response-invalid");
         scripted_timer(s);
     }
 }

@@ -170,7 +170,7 @@ static void test_a_captive_portal_is_not_taken_for_the_server(void **state)
     for (size_t i = 0; i < sizeof portals / sizeof portals[0]; i++) {
         scripted_respond_pull(s, 200, portals[i]);
         assert_int_equal(s->connection, KEDGE_CONNECTING);
-        assert_string_equal(s->error.code, "answer-invalid");
+        assert_string_equal(s->error.code, "response-invalid");
         scripted_timer(s);
     }
     scripted_pulled(s, 0, 0, 0, "", "");

@@ -401,7 +401,7 @@ static void test_a_response_that_the_store_does_not_take_is_told_and_pulled_agai
     trace *t = *state;
     kedge_core_event refused = {.kind = KEDGE_EVENT_APPLIED,
                                 .applied = {.result = KEDGE_APPLIED_AGAIN}};
-    kedge_fail(&refused.applied.error, KEDGE_PROTOCOL, "answer-invalid", "as the test says");
+    kedge_fail(&refused.applied.error, KEDGE_PROTOCOL, "response-invalid", "as the test says");
     trace_settle(t, 3);
     trace_poke(t, 4);
     trace_ok(t, KEDGE_REQUEST_PULL);
@@ -417,7 +417,7 @@ static void test_a_response_that_the_store_does_not_take_is_told_and_pulled_agai
                     "[    0] pull ok\n"
                     "          apply pull\n"
                     "[    0] not taken\n"
-                    "          report connecting: answer-invalid\n");
+                    "          report connecting: response-invalid\n");
 }
 
 int main(void)

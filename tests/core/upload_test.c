@@ -141,8 +141,9 @@ static void test_a_failed_upload_begins_anew(void **state)
         if (at >= 4) scripted_respond_push(s, 200, "");
         if (at == 4) scripted_refuse_push(s, 409, "upload-missing");
         if (at == 5) scripted_refuse_push(s, 409, "upload-damaged");
-        static const char *const codes[] = {"connection-reset", "answer-invalid", "upload-refused",
-                                            "connection-reset", "upload-missing", "upload-damaged"};
+        static const char *const codes[] = {"connection-reset", "response-invalid",
+                                            "upload-refused",   "connection-reset",
+                                            "upload-missing",   "upload-damaged"};
         assert_int_equal(s->connection, KEDGE_CONNECTING);
         assert_string_equal(s->error.code, codes[at]);
         while (s->push.number == 0) {

@@ -40,7 +40,7 @@ class LargeItems(Case):
             copy.url = url
             copy.sync()
             lines = [json.loads(line) for line in function.logged().splitlines() if line.startswith("{")]
-        return [line["status"] for line in lines if line["event"] == "answered" and "/bodies/" in line["path"]]
+        return [line["status"] for line in lines if line["event"] == "responded" and "/bodies/" in line["path"]]
 
     def check_same(self, writer, reader):
         written = writer.run("show", "large0", offline=True)

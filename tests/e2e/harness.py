@@ -110,7 +110,7 @@ class Server:
     def requests(self):
         """What the log tells of the requests that were answered."""
         lines = map(json.loads, self.log_path.read_text().splitlines())
-        return [line for line in lines if line["event"] == "answered"]
+        return [line for line in lines if line["event"] == "responded"]
 
     def metric(self, name):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)

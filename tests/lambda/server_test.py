@@ -137,7 +137,7 @@ class Version(unittest.TestCase):
 class Requests(LambdaCase):
     def test_limits_are_those_of_lambda(self):
         limits = Caller(self.start()).ask("GET", "/v1/limits").json
-        self.assertEqual((limits["push_bytes"], limits["answer_bytes"]), (3000000, 4700000))
+        self.assertEqual((limits["push_bytes"], limits["response_bytes"]), (3000000, 4700000))
         self.assertEqual(limits["mode"], "direct")
         self.assertEqual(limits["budgets"], {"organization_projects": 0, "organization_stored_bytes": 0})
 
@@ -187,7 +187,7 @@ class Requests(LambdaCase):
             self.assertEqual(refused.headers["retry-after"], "600")
         refused = ann.ask("GET", "/v1/metrics")
         self.assertEqual((refused.status, refused.code), (404, "metrics-not-served"))
-        for line in lines_of(self.functions[0], "answered"):
+        for line in lines_of(self.functions[0], "responded"):
             self.assertNotIn(line["level"], ("warning", "error"), line)
         self.assertEqual(ann.ask("GET", "/v1/health").json, {"status": "ok"})
         self.assertEqual(ann.ask("POST", "/v1/health").status, 405)
@@ -239,14 +239,14 @@ class Requests(LambdaCase):
         ann = self.project(function)
         self.assertNotIn("kedge-cost", ann.ask("POST", "/push", push_body("a", [put("n1", 1)])).headers)
         ann.ask("GET", "/v1/health")
-        lines = lines_of(function, "answered")
+        lines = lines_of(function, "responded")
         self.assertEqual([line["path"].rpartition("/")[2] for line in lines], ["p", "push"])
         push = lines[1]
         self.assertEqual((push["level"], push["cost"]["write_units"]), ("info", 1))
         self.assertGreater(push["cost"]["dollars"], 0)
         told = self.start(KEDGE_COST_HEADER="yes", KEDGE_DATA=self.folder.name + "/other")
         pushed = self.project(told).ask("POST", "/push", push_body("a", [put("n1", 1)]))
-        self.assertEqual(json.loads(pushed.headers["kedge-cost"]), lines_of(told, "answered")[1]["cost"])
+        self.assertEqual(json.loads(pushed.headers["kedge-cost"]), lines_of(told, "responded")[1]["cost"])
 
     def test_the_head_of_a_response_has_no_body(self):
         ann = self.project(self.start())
@@ -288,7 +288,7 @@ class Edges(LambdaCase):
             text = noise.randbytes(600000).hex()
             self.assertEqual(ann.ask("POST", "/push", push_body("a", [put(f"n{i}", text)], 1 + i)).status, 200)
         refused = ann.ask("POST", "/pull", pull_body("b"))
-        self.assertEqual((refused.status, refused.code), (500, "answer-too-large"))
+        self.assertEqual((refused.status, refused.code), (500, "response-too-large"))
         # Packed it fits, and so does what a native client gets: large values by their hashes.
         packed = ann.ask("POST", "/pull", pull_body("b"), {"Accept-Encoding": "gzip"})
         self.assertEqual((packed.status, len(packed.json["patch"])), (200, 6))

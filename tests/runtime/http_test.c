@@ -228,7 +228,7 @@ static void test_a_compressed_answer_is_decoded_and_its_decoded_size_is_capped(v
     end = ask(compressed, (kedge_http_request){.response_bytes_max = 999999});
     assert_int_equal(end.status, 0);
     assert_int_equal(end.error.status, KEDGE_LIMIT_EXCEEDED);
-    assert_string_equal(end.error.code, "answer-too-large");
+    assert_string_equal(end.error.code, "response-too-large");
 }
 
 static void test_an_answer_is_left_encoded_on_demand(void **state)
@@ -353,11 +353,11 @@ static void test_what_is_no_whole_answer_is_an_error_of_its_kind(void **state)
     ending end = ask(scripted_closes_in_body, (kedge_http_request){0});
     assert_int_equal(end.status, 0);
     assert_int_equal(end.error.status, KEDGE_NETWORK);
-    assert_string_equal(end.error.code, "answer-truncated");
+    assert_string_equal(end.error.code, "response-truncated");
     end = ask(scripted_closes_in_headers, (kedge_http_request){0});
     assert_int_equal(end.status, 0);
     assert_int_equal(end.error.status, KEDGE_NETWORK);
-    assert_string_equal(end.error.code, "answer-truncated");
+    assert_string_equal(end.error.code, "response-truncated");
     end = ask(scripted_closes_at_once, (kedge_http_request){0});
     assert_int_equal(end.error.status, KEDGE_NETWORK);
     end = ask(closes_between_chunks, (kedge_http_request){0});

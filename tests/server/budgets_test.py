@@ -440,7 +440,7 @@ class Budgets(unittest.TestCase):
             client.check(client.sync())
         client.close()
         lines = [json.loads(line) for line in self.server.logged().splitlines()]
-        answered = [line for line in lines if line["event"] == "answered" and line["method"] in ("POST", "GET")]
+        answered = [line for line in lines if line["event"] == "responded" and line["method"] in ("POST", "GET")]
         refused = 0
         for path in (base("acme") + "/push", base("acme") + "/pull"):
             asked = [line for line in answered if line["path"] == path]

@@ -139,7 +139,7 @@ class Parts(unittest.TestCase):
         for first in range(0, 24, 8):
             self.push(*[put(f"x{number:03}", value(number)) for number in range(first, first + 8)])
         response = self.read()
-        self.assertEqual((response.status, json.loads(response.read())["code"]), (500, "answer-too-large"))
+        self.assertEqual((response.status, json.loads(response.read())["code"]), (500, "response-too-large"))
 
     def test_a_small_response_has_a_length(self):
         self.start()

@@ -151,7 +151,7 @@ class Restarts(unittest.TestCase):
         raw.close()
         lines = [json.loads(line) for line in server.logged().splitlines()]
         self.assertEqual([line["event"] for line in lines],
-                         ["started", "answered", "answered", "answered", "stopping", "stopped"])
+                         ["started", "responded", "responded", "responded", "stopping", "stopped"])
         told = [(line["method"], line["path"], line["status"]) for line in lines[1:4]]
         self.assertEqual(told, [("POST", BASE + "/events/ticket", 200), ("GET", BASE + "/events", 200),
                                 ("GET", "/v1/none", 404)])

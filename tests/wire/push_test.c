@@ -504,7 +504,7 @@ static void test_what_is_no_response_of_a_push_is_refused(void **state)
         assert_int_equal(kedge_wire_push_response_read(&kedge_allocator_default,
                                                        kedge_bytes_of(wrong[i]), &read, &error),
                          KEDGE_PROTOCOL);
-        assert_string_equal(error.code, "answer-invalid");
+        assert_string_equal(error.code, "response-invalid");
     }
 }
 

@@ -121,7 +121,7 @@ static void test_a_grant_that_is_not_kedges_is_refused(void **state)
         assert_int_equal(kedge_wire_upload_response_read(&kedge_allocator_default,
                                                          kedge_bytes_of(wrong[i]), &read, &error),
                          KEDGE_PROTOCOL);
-        assert_string_equal(error.code, "answer-invalid");
+        assert_string_equal(error.code, "response-invalid");
         kedge_wire_upload_response_free(&read);
     }
 }
