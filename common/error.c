@@ -3,9 +3,17 @@
 
 #include "common/utf8.h"
 
+#include <kedge/limits.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* A rejection comes to the app as an error. */
+_Static_assert(sizeof((kedge_error){0}.code) == KEDGE_LIMIT_REJECTION_CODE_BYTES + 1,
+               "an error has room for the code of a rejection");
+_Static_assert(sizeof((kedge_error){0}.message) == KEDGE_LIMIT_REJECTION_MESSAGE_BYTES + 1,
+               "an error has room for the message of a rejection");
 
 /* Makes clean text of what a format gave: whatever is no UTF-8 or a control character becomes '?',
  * since formats quote what a peer sent; a character that the end of the array cut is left out. */
