@@ -370,8 +370,11 @@ static kedge_status read_checked(push_text *into, kedge_bytes element,
     if (status == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
     if (status != KEDGE_OK) {
         bool deep = status == KEDGE_LIMIT_EXCEEDED;
+        kedge_bytes sent = out->args;
         set_invalid(out, deep ? "args-invalid" : "mutation-invalid", why.message);
         make_invalid(element, out);
+        /* Its client knows it by its args: to another digest it would rotate again and again. */
+        if (deep) kedge_wire_digest(sent, out->name, out->uid, out->digest);
     } else if (out->invalid_code != NULL) {
         out->args = KEDGE_BYTES("null");
         out->args_are_canonical = false;

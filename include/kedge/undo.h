@@ -66,7 +66,9 @@ typedef struct kedge_undo_result {
  * Errors: as of kedge_mutate; KEDGE_NOT_FOUND "nothing-to-undo"; KEDGE_CONFLICT "undo-open": a
  * group must end first; KEDGE_CONFLICT "undo-conflict": all places of the group were changed since,
  * all of its edits were rejected or cancelled, or another process has made its client-only edits
- * again. Then nothing is undone, and the group is forgotten. */
+ * again; KEDGE_LIMIT_EXCEEDED "json-too-deep", "args-too-large": the args of the kedge.restore,
+ * which have the values of the group three levels deeper, would be over the limits of args. After
+ * these two and "undo-conflict" nothing is undone, and the group is forgotten. */
 KEDGE_API kedge_status kedge_undo(kedge_db *db, kedge_undo_result *KEDGE_NULLABLE result,
                                   kedge_error *KEDGE_NULLABLE error);
 

@@ -29,6 +29,9 @@ typedef struct kedge_edit_state {
     int64_t now_ms;
 } kedge_edit_state;
 
+/* Appends the canonical form of `args`, within what a server takes. KEDGE_LIMIT_EXCEEDED: they are
+ * larger or deeper. */
+kedge_status kedge_edit_normalize(kedge_bytes args, kedge_buffer *out, kedge_error *error);
 /* Begins the transactions of both files, with a prediction that fits. */
 kedge_status kedge_edit_begin(kedge_store *store, kedge_edit_state *state, kedge_error *error);
 /* Runs the mutator inside them, and writes the mutation to the outbox. When the mutator refuses, or

@@ -245,7 +245,7 @@ static kedge_status mutate_work(kedge_store *store, void *context, kedge_error *
     return kedge_edit_make(store, context, error);
 }
 
-static kedge_status normalize_args(kedge_bytes args, kedge_buffer *out, kedge_error *error)
+kedge_status kedge_edit_normalize(kedge_bytes args, kedge_buffer *out, kedge_error *error)
 {
     /* The canonical form may be shorter, so the limit is checked after it is made. */
     if (args.size > 8 * (size_t)KEDGE_LIMIT_ARGS_BYTES)
@@ -278,7 +278,7 @@ kedge_status kedge_store_mutate(kedge_store *store, kedge_bytes name, kedge_byte
                                 int64_t *sequence, kedge_change_set *changes, kedge_error *error)
 {
     kedge_buffer normal = kedge_buffer_make(store->allocator);
-    kedge_status status = normalize_args(args, &normal, error);
+    kedge_status status = kedge_edit_normalize(args, &normal, error);
     if (status == KEDGE_OK) status = check_made(name, kedge_buffer_bytes(&normal), error);
     if (status == KEDGE_OK) {
         kedge_edit made = {.name = name, .args = kedge_buffer_bytes(&normal), .changes = changes};

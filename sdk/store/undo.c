@@ -98,6 +98,17 @@ static void move_group(kedge_store *store, const undo_call *call, kedge_edit *ma
     kedge_undo_log_push(log, call->redo ? &log->undo : &log->redo, &next);
 }
 
+/* The values of a group stand deeper in the args than in their items, and its paths are escaped. */
+static kedge_status write_args(const kedge_undo_group *group, kedge_buffer *args,
+                               kedge_error *error)
+{
+    kedge_buffer plain = kedge_buffer_make(args->allocator);
+    kedge_status status = kedge_undo_group_write(group, &plain, error);
+    if (status == KEDGE_OK) status = kedge_edit_normalize(kedge_buffer_bytes(&plain), args, error);
+    kedge_buffer_free(&plain);
+    return status;
+}
+
 static kedge_status take_back(kedge_store *store, const undo_call *call, kedge_undo_stack *from,
                               kedge_error *error)
 {
@@ -110,7 +121,7 @@ static kedge_status take_back(kedge_store *store, const undo_call *call, kedge_u
     if (status == KEDGE_OK && group->count == 0)
         status = kedge_fail(&why, KEDGE_REJECTED, "restore-conflict",
                             "none of the group's edits stands");
-    if (status == KEDGE_OK) status = kedge_undo_group_write(group, &args, &why);
+    if (status == KEDGE_OK) status = write_args(group, &args, &why);
     made.args = kedge_buffer_bytes(&args);
     if (status == KEDGE_OK) status = kedge_edit_make(store, &made, &why);
     if (status == KEDGE_OK) {
@@ -120,6 +131,7 @@ static kedge_status take_back(kedge_store *store, const undo_call *call, kedge_u
         status = kedge_fail(error, KEDGE_CONFLICT, "undo-conflict", "nothing was taken back: %s",
                             why.message);
     } else {
+        if (status == KEDGE_LIMIT_EXCEEDED) kedge_undo_stack_pop(from);
         kedge_fail(error, status, why.code, "%s", why.message);
     }
     kedge_buffer_free(&args);

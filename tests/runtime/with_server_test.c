@@ -346,6 +346,30 @@ static void closes_in_a_callback(place *here, kedge_dispatch_function dispatcher
     free(got);
 }
 
+/* Its args would have the values of the item deeper than a server takes them. */
+static void test_an_undo_that_no_server_takes_is_refused_and_holds_up_nothing(void **state)
+{
+    enum { DEEPEST = KEDGE_LIMIT_JSON_DEPTH - 1 }; /* of an item that a kedge.put brings */
+    char deep[2 * DEEPEST + 1] = "";
+    kedge_error error = {0};
+    kedge_db *db = open_client(*state, 1);
+    memset(deep, '[', DEEPEST);
+    memset(deep + DEEPEST, ']', DEEPEST);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(kedge_undo_begin(db, NULL, NULL), KEDGE_OK);
+        client_put(db, i == 0 ? "a" : "b", i == 0 ? "1" : deep);
+        assert_int_equal(kedge_undo_end(db, NULL), KEDGE_OK);
+    }
+    assert_int_equal(kedge_undo(db, NULL, &error), KEDGE_LIMIT_EXCEEDED);
+    assert_string_equal(error.code, "json-too-deep");
+    assert_int_equal(kedge_undo(db, NULL, NULL), KEDGE_OK);
+    assert_string_equal(client_get(db, "a"), "");
+    sync_now(db);
+    assert_int_equal(client_status(db).pending, 0);
+    assert_int_equal(client_status(db).rejected, 0);
+    kedge_close(db);
+}
+
 static void test_a_callback_that_closes_its_database_is_refused(void **state)
 {
     closes_in_a_callback(*state, NULL);
@@ -555,6 +579,7 @@ int main(int count, char **arguments)
         SERVER_TEST(test_a_watch_is_told_the_status_and_each_change_of_it),
         SERVER_TEST(test_each_rejected_edit_is_told_once),
         SERVER_TEST(test_edits_that_are_dismissed_at_once_are_told_here_and_to_another_process),
+        SERVER_TEST(test_an_undo_that_no_server_takes_is_refused_and_holds_up_nothing),
         SERVER_TEST(test_a_callback_that_closes_its_database_is_refused),
         SERVER_TEST(test_a_watch_of_items_that_closes_its_database_is_refused),
         SERVER_TEST(test_a_watch_may_be_freed_in_its_own_callback),

@@ -104,6 +104,35 @@ static void test_a_group_over_its_bounds_stands_and_cannot_be_undone(void **stat
     fixture_end(&f);
 }
 
+/* A key of control characters has six times its bytes in JSON, and each path has it. */
+static void test_a_group_whose_args_would_be_too_large_is_not_undone(void **state)
+{
+    (void)state;
+    fixture f;
+    const size_t keys = 300000;
+    kedge_undo_result result = KEDGE_UNDO_RESULT_INIT;
+    kedge_buffer args = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_text(&args, "{\"collection\":\"notes\",\"id\":\"1\",\"value\":{\"");
+    for (size_t i = 0; i < keys; i++)
+        kedge_buffer_append_text(&args, "\\u0001");
+    size_t head = args.size;
+    kedge_buffer_append_text(&args, "\":{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1}}}");
+    assert_false(args.no_memory);
+    fixture_begin(&f);
+    fixture_open(&f);
+    fixture_mutate(&f, "kedge.put", args.data);
+    kedge_buffer_truncate(&args, head);
+    kedge_buffer_append_text(&args, "\":{\"a\":2,\"b\":2,\"c\":2,\"d\":2,\"e\":2}}}");
+    begin_group(&f, "");
+    fixture_mutate(&f, "kedge.put", args.data);
+    end_group(&f);
+    assert_int_equal(take_back(&f, false, &result), KEDGE_LIMIT_EXCEEDED);
+    assert_string_equal(f.error.code, "args-too-large");
+    assert_int_equal(take_back(&f, false, &result), KEDGE_NOT_FOUND);
+    kedge_buffer_free(&args);
+    fixture_end(&f);
+}
+
 static void test_edits_outside_a_group_and_refused_ones_are_in_none(void **state)
 {
     (void)state;
@@ -247,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups_have_their_order_labels_and_bounds),
         cmocka_unit_test(test_a_group_over_its_bounds_stands_and_cannot_be_undone),
+        cmocka_unit_test(test_a_group_whose_args_would_be_too_large_is_not_undone),
         cmocka_unit_test(test_edits_outside_a_group_and_refused_ones_are_in_none),
         cmocka_unit_test(test_a_cancelled_increment_is_not_subtracted),
         cmocka_unit_test(test_a_cancelled_undo_is_not_redone),

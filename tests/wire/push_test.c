@@ -3,6 +3,7 @@
 
 #include "tests/support/failing_allocator.h"
 #include "tests/wire/draw.h"
+#include "wire/push_mutation.h"
 #include "wire/replicache.h"
 
 #include <setjmp.h>
@@ -370,6 +371,31 @@ static void test_a_first_mutation_that_no_push_holds_is_read_as_an_invalid_one(v
         assert_int_equal(count_of_cut(unread[i].front, large, unread[i].end, &code), 0);
 }
 
+/* Its client knows the mutation by this digest, so that it takes the rejection for its own. */
+static void test_args_that_are_nested_too_deep_are_digested_as_they_were_sent(void **state)
+{
+    uint8_t digest[KEDGE_DIGEST_SIZE];
+    char args[2 * (KEDGE_LIMIT_JSON_DEPTH + 1) + 1] = "";
+    char body[512];
+    kedge_bytes uid = KEDGE_BYTES("00112233445566778899aabbccddeeff");
+    kedge_wire_push_request read;
+    (void)state;
+    memset(args, '[', KEDGE_LIMIT_JSON_DEPTH + 1);
+    memset(args + KEDGE_LIMIT_JSON_DEPTH + 1, ']', KEDGE_LIMIT_JSON_DEPTH + 1);
+    snprintf(body, sizeof body,
+             AROUND("{\"clientID\":\"c\",\"id\":1,\"name\":\"kedge.restore\",\"args\":%s,"
+                    "\"timestamp\":1,\"uid\":\"%s\"}"),
+             args, uid.data);
+    kedge_wire_request request = {.body = kedge_bytes_of(body)};
+    assert_int_equal(kedge_wire_push_request_read(&kedge_allocator_default, &request, &read, NULL),
+                     KEDGE_OK);
+    assert_int_equal(read.count, 1);
+    assert_string_equal(read.mutations[0].invalid_code, "args-invalid");
+    kedge_wire_digest(kedge_bytes_of(args), KEDGE_BYTES("kedge.restore"), uid, digest);
+    assert_memory_equal(read.mutations[0].digest, digest, KEDGE_DIGEST_SIZE);
+    kedge_wire_push_request_free(&read);
+}
+
 /* Reads a push whose first mutation, `front` and args after it, was cut off in the args. */
 static kedge_status read_cut(const kedge_allocator *allocator, const char *members,
                              const char *front, kedge_wire_push_request *read, kedge_error *error)
@@ -532,6 +558,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_push_has_these_bytes),
         cmocka_unit_test(test_the_digest_is_that_of_the_canonical_mutation),
+        cmocka_unit_test(test_args_that_are_nested_too_deep_are_digested_as_they_were_sent),
         cmocka_unit_test(test_only_args_that_came_canonical_are_told_so),
         cmocka_unit_test(test_a_push_that_was_written_is_read_as_the_same),
         cmocka_unit_test(test_a_malformed_mutation_harms_only_itself),
