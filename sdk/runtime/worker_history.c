@@ -14,65 +14,77 @@
 
 typedef char member_name[10];
 
-/* Copies the members of `object` that `names` lists, up to an empty one, as they are. */
-static void copy_members(kedge_json_writer *writer, kedge_bytes object, const member_name *names)
+static kedge_status no_list(kedge_status cause, kedge_error *error)
 {
-    kedge_bytes value;
-    for (; **names != '\0'; names++) {
-        if (!kedge_json_member(object, *names, &value)) continue;
-        kedge_json_key(writer, *names);
-        kedge_json_raw(writer, value);
-    }
+    if (cause == KEDGE_NO_MEMORY) return kedge_fail_no_memory(error);
+    return kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
+                      "the server's response is no list of versions");
 }
 
-static void copy_mutations(kedge_json_writer *writer, kedge_bytes version)
+/* Copies the members of `object` that `names` lists, up to an empty one, in canonical form. Each
+ * is checked by itself: what is around it may make the response deeper than a value may be. */
+static kedge_status copy_members(kedge_json_writer *writer, kedge_bytes object,
+                                 const member_name *names)
 {
-    static const member_name names[] = {"args", "client",  "code",      "id",   "message",
-                                        "name", "outcome", "timestamp", "user", ""};
-    kedge_bytes mutations = {"[]", 2};
-    kedge_bytes mutation;
-    kedge_json_member(version, "mutations", &mutations);
-    kedge_json_iterator iterator = kedge_json_iterate(mutations);
+    kedge_bytes value;
+    kedge_status status = KEDGE_OK;
+    for (; **names != '\0' && status == KEDGE_OK; names++) {
+        if (!kedge_json_member(object, *names, &value)) continue;
+        kedge_json_key(writer, *names);
+        kedge_json_raw(writer, KEDGE_BYTES(""));
+        status = kedge_json_normalize(value, KEDGE_LIMIT_JSON_DEPTH, writer->buffer, NULL);
+    }
+    return status;
+}
+
+typedef kedge_status (*copy_function)(kedge_json_writer *writer, kedge_bytes object);
+
+/* An array of objects. */
+static kedge_status copy_all(kedge_json_writer *writer, kedge_bytes array, copy_function copy)
+{
+    kedge_bytes object;
+    kedge_status status = KEDGE_OK;
+    kedge_json_iterator iterator = kedge_json_iterate(array);
     kedge_json_begin_array(writer);
-    while (kedge_json_next_element(&iterator, &mutation)) {
+    while (status == KEDGE_OK && kedge_json_next_element(&iterator, &object)) {
+        if (kedge_json_type_of(object) != KEDGE_JSON_OBJECT) return KEDGE_INVALID_JSON;
         kedge_json_begin_object(writer);
-        copy_members(writer, mutation, names);
+        status = copy(writer, object);
         kedge_json_end_object(writer);
     }
     kedge_json_end_array(writer);
+    return iterator.failed ? KEDGE_INVALID_JSON : status;
+}
+
+static kedge_status copy_mutation(kedge_json_writer *writer, kedge_bytes mutation)
+{
+    static const member_name names[] = {"args", "client",  "code",      "id",   "message",
+                                        "name", "outcome", "timestamp", "user", ""};
+    return copy_members(writer, mutation, names);
+}
+
+static kedge_status copy_version(kedge_json_writer *writer, kedge_bytes version)
+{
+    static const member_name before[] = {"created", ""}, after[] = {"version", ""};
+    kedge_bytes mutations = KEDGE_BYTES("[]");
+    kedge_json_member(version, "mutations", &mutations);
+    kedge_status status = copy_members(writer, version, before);
+    kedge_json_key(writer, "mutations");
+    if (status == KEDGE_OK) status = copy_all(writer, mutations, copy_mutation);
+    return status == KEDGE_OK ? copy_members(writer, version, after) : status;
 }
 
 kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, kedge_error *error)
 {
-    static const member_name names[] = {"created", "version", ""};
-    kedge_bytes list;
-    kedge_bytes version;
-    kedge_buffer text = kedge_buffer_make(versions->allocator);
-    kedge_json_writer writer = kedge_json_write(&text);
+    kedge_bytes key, value, list = {NULL, 0};
+    kedge_json_writer writer = kedge_json_write(versions);
+    kedge_json_iterator members = kedge_json_iterate(body);
+    while (kedge_json_next_member(&members, &key, &value))
+        if (kedge_json_text_equals(key, "versions")) list = value;
     kedge_status status =
-        kedge_json_check(body, KEDGE_LIMIT_JSON_DEPTH, versions->allocator, error);
-    if (status == KEDGE_NO_MEMORY) return status;
-    if (status != KEDGE_OK || !kedge_json_member(body, "versions", &list) ||
-        kedge_json_type_of(list) != KEDGE_JSON_ARRAY) {
-        return kedge_fail(error, KEDGE_PROTOCOL, "response-invalid",
-                          "the server's response is no list of versions");
-    }
-    kedge_json_iterator iterator = kedge_json_iterate(list);
-    kedge_json_begin_array(&writer);
-    while (kedge_json_next_element(&iterator, &version)) {
-        kedge_json_begin_object(&writer);
-        copy_members(&writer, version, names);
-        kedge_json_key(&writer, "mutations");
-        copy_mutations(&writer, version);
-        kedge_json_end_object(&writer);
-    }
-    kedge_json_end_array(&writer);
-    status = kedge_buffer_status(&text, error);
-    if (status == KEDGE_OK) {
-        status = kedge_json_canonical(kedge_buffer_bytes(&text), versions, error);
-    }
-    kedge_buffer_free(&text);
-    return status;
+        members.failed ? KEDGE_INVALID_JSON : copy_all(&writer, list, copy_version);
+    if (status != KEDGE_OK) return no_list(status, error);
+    return kedge_buffer_status(versions, error);
 }
 
 void kedge_history_free(kedge_history_call *call)

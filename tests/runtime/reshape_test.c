@@ -33,9 +33,35 @@ static void test_a_list_of_versions_is_given_with_the_members_of_the_reference(v
                               "\"version\":2}]");
 }
 
+/* As deep as edits may bring them; a response is nested deeper. */
+static void test_args_and_project_records_may_have_all_their_depth(void **state)
+{
+    char deep[2 * KEDGE_LIMIT_JSON_DEPTH + 1] = "", body[512], expected[512], text[512];
+    (void)state;
+    memset(deep, '[', KEDGE_LIMIT_JSON_DEPTH);
+    memset(deep + KEDGE_LIMIT_JSON_DEPTH, ']', KEDGE_LIMIT_JSON_DEPTH);
+    snprintf(body, sizeof body,
+             "{\"versions\":[{\"project\":%s,\"mutations\":[{\"args\":%s}],\"version\":1}]}", deep,
+             deep);
+    snprintf(expected, sizeof expected, "[{\"mutations\":[{\"args\":%s}],\"version\":1}]", deep);
+    assert_int_equal(reshape(&kedge_allocator_default, body, text), KEDGE_OK);
+    assert_string_equal(text, expected);
+}
+
 static void test_what_is_no_list_of_versions_is_refused(void **state)
 {
-    static const char *const bodies[] = {"", "{", "[]", "{}", "{\"versions\":{}}"};
+    static const char *const bodies[] = {"",
+                                         "{",
+                                         "[]",
+                                         "{}",
+                                         "{\"versions\":{}}",
+                                         "{\"versions\":[]",
+                                         "{\"versions\":[]}]",
+                                         "{\"versions\":[1]}",
+                                         "{\"versions\":[{\"version\":01}]}",
+                                         "{\"versions\":[{\"mutations\":{}}]}",
+                                         "{\"versions\":[{\"mutations\":[1]}]}",
+                                         "{\"versions\":[{\"mutations\":[{\"args\":[01]}]}]}"};
     char text[512];
     (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
@@ -67,6 +93,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_list_of_versions_is_given_with_the_members_of_the_reference),
+        cmocka_unit_test(test_args_and_project_records_may_have_all_their_depth),
         cmocka_unit_test(test_what_is_no_list_of_versions_is_refused),
         cmocka_unit_test(test_without_memory_the_response_is_not_taken_for_a_wrong_one),
     };

@@ -367,6 +367,10 @@ static void test_an_undo_that_no_server_takes_is_refused_and_holds_up_nothing(vo
     sync_now(db);
     assert_int_equal(client_status(db).pending, 0);
     assert_int_equal(client_status(db).rejected, 0);
+    kedge_document *versions = NULL; /* these hold the args of the put */
+    if (kedge_history(db, 0, 10, WAIT_MS, &versions, &error) != KEDGE_OK)
+        fail_msg("%s", error.message);
+    kedge_document_free(versions);
     kedge_close(db);
 }
 
