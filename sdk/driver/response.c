@@ -43,7 +43,8 @@ static kedge_response_class class_by_code(kedge_request_kind kind, const char *c
 {
     static const char *const identity[] = {"client-retired", "mutation-mismatch", "client-unknown",
                                            NULL};
-    static const char *const gone[] = {"version-gone", "version-not-found", "body-not-found", NULL};
+    static const char *const gone[] = {"version-gone", "version-not-found", "version-not-retained",
+                                       "body-not-found", NULL};
     if (is_one_of(code, identity)) return KEDGE_RESPONSE_IDENTITY;
     if (is_one_of(code, gone)) return KEDGE_RESPONSE_GONE;
     if (strcmp(code, "mutation-gap") == 0) return KEDGE_RESPONSE_GAP;

@@ -433,6 +433,10 @@ static void test_further_outcomes_are_fetched_before_the_pull_is_applied(void **
              "\",\"lmid\":1,\"retired\":false,\"known\":true,\"outcomes\":[],\"outcomes_next\":1,"
              "\"snapshot\":null,\"lost\":false}}");
     scripted_respond_pull(s, 200, body);
+    /* Retention may remove the version before they are asked for. */
+    scripted_respond_pull(s, 404, "{\"code\":\"version-not-retained\"}");
+    assert_string_equal(s->pull.path, "pull");
+    scripted_respond_pull(s, 200, body);
     assert_non_null(strstr(s->pull.path, "/mutations?from=1&to=1&version=1"));
     snprintf(body, sizeof body, "{\"outcomes\":[%s],\"outcomes_next\":null}", outcome);
     scripted_respond_pull(s, 200, body);
