@@ -128,7 +128,11 @@ static kedge_status read_members(const kedge_project *project, kedge_bytes text,
                                  uint8_t hash[KEDGE_SHA256_SIZE], kedge_version_object *state,
                                  kedge_version_object *rejections, kedge_error *error)
 {
-    kedge_status status = kedge_json_check(text, KEDGE_LIMIT_JSON_DEPTH, project->allocator, NULL);
+    kedge_bytes record;
+    kedge_status status = KEDGE_OK;
+    /* By itself: it may have all the depth that is allowed. */
+    if (kedge_json_member(text, "project", &record))
+        status = kedge_json_check(record, KEDGE_LIMIT_JSON_DEPTH, project->allocator, NULL);
     bool fine = status == KEDGE_OK && read_hash(text, hash) &&
                 read_version(text, "collections", state) &&
                 read_version(text, "rejections", rejections);

@@ -64,6 +64,29 @@ static void test_a_snapshot_is_what_all_entries_give(void **state)
     assert_int_equal(sheet_check(world), STORY_PUSHES / 5);
 }
 
+/* Inside the object it stands one level deeper than args may be. */
+static void test_a_snapshot_has_a_project_record_of_any_depth(void **state)
+{
+    test_world *world = *state;
+    enum { DEEPEST = KEDGE_LIMIT_JSON_DEPTH - 1 };
+    char arrays[2 * DEEPEST + 1] = "", args[sizeof arrays + 16];
+    kedge_push_result result = {0};
+    kedge_logged_snapshot snapshot;
+    kedge_error error = {0};
+    sheet_new(world);
+    memset(arrays, '[', DEEPEST);
+    memset(arrays + DEEPEST, ']', DEEPEST);
+    snprintf(args, sizeof args, "{\"a\":%s}", arrays);
+    push_begin(&builder);
+    push_add_call(&builder, "c1", 1, "kedge.project", args);
+    assert_int_equal(sheet_send(&builder, world->backend, &result), KEDGE_OK);
+    if (kedge_logged_snapshot_open(sheet(world), sheet_snap(world), &snapshot, &error) != KEDGE_OK)
+        fail_msg("%s", error.message);
+    kedge_bytes record = kedge_state_version(snapshot.state)->project_record;
+    assert_true(kedge_bytes_equal_text(record, args));
+    kedge_logged_snapshot_close(&snapshot);
+}
+
 static void test_a_log_without_mutations_has_no_snapshot(void **state)
 {
     test_world *world = *state;
@@ -515,6 +538,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         OVER_ALL(test_a_snapshot_is_what_all_entries_give),
+        OVER_MEMORY(test_a_snapshot_has_a_project_record_of_any_depth),
         OVER_MEMORY(test_a_log_without_mutations_has_no_snapshot),
         cmocka_unit_test(test_any_snapshot_and_its_tail_are_the_full_replay),
         OVER_MEMORY(test_twice_gives_the_same_object),
