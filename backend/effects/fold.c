@@ -100,9 +100,10 @@ static kedge_status apply(folding *work, const kedge_log_entry *entry, kedge_err
     kedge_buffer_clear(&work->body);
     kedge_status status = kedge_log_read_body(work->log, entry, &work->body, error);
     if (status != KEDGE_OK) return status;
+    bool fits = work->body.size <= KEDGE_LIMIT_ARGS_BYTES; /* if not, the run rejects it */
     const kedge_replay_mutation call = {.call = {.name = entry->type,
                                                  .args = kedge_buffer_bytes(&work->body),
-                                                 .args_are_canonical = true,
+                                                 .args_are_canonical = fits,
                                                  .caller = {.user = "",
                                                             .role = "",
                                                             .client = "",

@@ -38,6 +38,16 @@ typedef struct appending {
 
 /* ---- the request ---- */
 
+static kedge_status check_size(const kedge_log_append_request *request, size_t bytes,
+                               kedge_error *error)
+{
+    size_t most = request->body_bytes_max == 0 ? KEDGE_LOG_BODY_BYTES_MAX : request->body_bytes_max;
+    KEDGE_ASSERT(most <= KEDGE_LOG_STORED_BYTES_MAX);
+    if (bytes <= most) return KEDGE_OK;
+    return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "log-body-too-large",
+                      "the body has %zu bytes; at most %zu are allowed", bytes, most);
+}
+
 static kedge_status check_request(const kedge_log *log, const kedge_log_append_request *request,
                                   kedge_error *error)
 {
@@ -52,10 +62,7 @@ static kedge_status check_request(const kedge_log *log, const kedge_log_append_r
                           (int)request->type.size, request->type.data,
                           snapshot ? KEDGE_LOG_SYSTEM_VERSION : KEDGE_LOG_VERSION_MAX);
     }
-    if (request->body.size <= KEDGE_LOG_BODY_BYTES_MAX) return KEDGE_OK;
-    return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "log-body-too-large",
-                      "the body has %zu bytes; at most %d are allowed", request->body.size,
-                      KEDGE_LOG_BODY_BYTES_MAX);
+    return check_size(request, request->body.size, error);
 }
 
 static bool is_zero(const uint8_t id[KEDGE_LOG_ID_SIZE])
@@ -76,6 +83,8 @@ static kedge_status prepare(appending *work, kedge_buffer *canonical, kedge_erro
     const kedge_log_append_request *request = work->request;
     kedge_bytes body = request->body.size == 0 ? KEDGE_BYTES("null") : request->body;
     kedge_status status = kedge_json_normalize(body, KEDGE_LIMIT_JSON_DEPTH, canonical, error);
+    /* A number may be longer than it was. */
+    if (status == KEDGE_OK) status = check_size(request, canonical->size, error);
     if (status != KEDGE_OK) return status;
     work->entry = (kedge_log_entry){.created_s = kedge_log_now_s(work->log),
                                     .type = request->type,

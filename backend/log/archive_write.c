@@ -4,6 +4,11 @@
 #include "common/gzip.h"
 #include "common/json.h"
 
+_Static_assert(
+    KEDGE_LOG_ARCHIVE_PART_BYTES + KEDGE_LOG_INLINE_BYTES_MAX + 65536 <
+        KEDGE_LOG_ARCHIVE_PART_BYTES_MAX,
+    "a part ends behind the entry that passes its size; of a larger body it has the name");
+
 typedef struct archiving {
     const kedge_log *log;
     const kedge_log_segment *segment;

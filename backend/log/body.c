@@ -13,6 +13,9 @@
 
 #define PUT_TRIES_MAX 3
 
+_Static_assert(KEDGE_BLOB_BYTES_MAX > KEDGE_LOG_STORED_BYTES_MAX + 65536,
+               "a blob holds the largest body, also when gzip makes it a little larger");
+
 /* The name is the caller's own: a key that is taken holds what an earlier try wrote. */
 static kedge_status put(const kedge_log *log, const kedge_log_key *key, kedge_bytes bytes,
                         kedge_error *error)
@@ -107,7 +110,7 @@ static kedge_status read_external(const kedge_log *log, const kedge_log_entry *e
     size_t start = body->size;
     if (status == KEDGE_OK) {
         status =
-            kedge_gunzip(kedge_buffer_bytes(&compressed), KEDGE_LOG_BODY_BYTES_MAX, body, error);
+            kedge_gunzip(kedge_buffer_bytes(&compressed), KEDGE_LOG_STORED_BYTES_MAX, body, error);
         kedge_bytes text = {body->data + start, body->size - start};
         if (status == KEDGE_OK)
             status =

@@ -15,12 +15,18 @@
 #include "backend/base/project.h"
 #include "common/arena.h"
 
+#include <kedge/limits.h>
+
 #define KEDGE_LOG_ID_SIZE 16 /* of the UUID of a log, and of the id of an entry */
 #define KEDGE_LOG_ID_HEX  33
 
-#define KEDGE_LOG_TYPE_BYTES_MAX     64
-#define KEDGE_LOG_VERSION_MAX        2147483647
-#define KEDGE_LOG_BODY_BYTES_MAX     8388608
+#define KEDGE_LOG_TYPE_BYTES_MAX 64
+#define KEDGE_LOG_VERSION_MAX    2147483647
+/* Of the body of an event, as canonical JSON: the args of the mutator that its type names. */
+#define KEDGE_LOG_BODY_BYTES_MAX KEDGE_LIMIT_ARGS_BYTES
+/* Of any body that is read. An entry of a log project (backend/logged/entry.h) is larger than the
+ * args in it, in which a string may have to be escaped once more. */
+#define KEDGE_LOG_STORED_BYTES_MAX   (2 * KEDGE_LIMIT_ARGS_BYTES + 1048576)
 #define KEDGE_LOG_INLINE_BYTES       16384  /* larger bodies are blobs, unless the options say */
 #define KEDGE_LOG_INLINE_BYTES_MAX   262144 /* what the options may say */
 #define KEDGE_LOG_METADATA_BYTES_MAX 1024
@@ -98,6 +104,9 @@ typedef struct kedge_log_append_request {
     kedge_bytes type; /* as kedge_check_name allows */
     int64_t version;  /* 1 to KEDGE_LOG_VERSION_MAX */
     kedge_bytes body; /* checked JSON; empty: null */
+    /* Of the body as canonical JSON, up to KEDGE_LOG_STORED_BYTES_MAX; 0:
+     * KEDGE_LOG_BODY_BYTES_MAX. */
+    size_t body_bytes_max;
     /* The number that the caller expects for the entry, or KEDGE_LOG_AT_END. A conflict: an event
      * has been appended at this number or after it, or the number is after the end of the log.
      * Entries that are not events may have been appended since. */

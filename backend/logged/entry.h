@@ -13,6 +13,13 @@
 #include "backend/versioned/model/version.h"
 #include "wire/replay.h"
 
+/* Of the JSON of a run, at most: of a user's name each byte may be escaped. */
+#define KEDGE_LOGGED_RUN_BYTES (2 * KEDGE_LIMIT_CLIENT_ID_BYTES + 6 * KEDGE_USER_BYTES_MAX + 128)
+/* Of the body with one mutation, at most. In args that nest too deep, which are a string here, each
+ * byte may be escaped once. */
+#define KEDGE_LOGGED_ENTRY_BYTES_MAX                                                               \
+    (2 * KEDGE_LIMIT_ARGS_BYTES + (KEDGE_RECENT_RUNS_MAX + 1) * KEDGE_LOGGED_RUN_BYTES + 16384)
+
 void kedge_logged_entry_write(const kedge_version *version, kedge_buffer *out);
 /* One mutation as the wire has it; borrows. */
 kedge_wire_replay_mutation kedge_logged_mutation(const kedge_version_mutation *mutation);

@@ -163,6 +163,9 @@ static kedge_status oldest(const kedge_project *project, int64_t *out, kedge_err
 
 /* ---- the commit ---- */
 
+_Static_assert(KEDGE_LOGGED_ENTRY_BYTES_MAX <= KEDGE_LOG_STORED_BYTES_MAX,
+               "an entry has room for any one mutation; a run of several is made smaller");
+
 /* The number is known now. */
 static void set_number(kedge_version *version, int64_t number)
 {
@@ -182,6 +185,7 @@ static kedge_status append(const kedge_project *project, const kedge_version *he
     kedge_log_append_result result;
     kedge_log_append_request request = {.type = KEDGE_BYTES(KEDGE_LOGGED_TYPE),
                                         .version = KEDGE_LOGGED_ENTRY_VERSION,
+                                        .body_bytes_max = KEDGE_LOG_STORED_BYTES_MAX,
                                         .expected = head->number + 1,
                                         .locked = true};
     bool hex = kedge_hex_decode(kedge_bytes_of(version->lineage), request.id, sizeof request.id);

@@ -220,6 +220,33 @@ static void test_a_snapshot_has_what_the_entries_give(void **state)
     model_free(&beside);
 }
 
+/* Appends once bounded a body only as it was sent, not as canonical JSON. */
+static void test_an_entry_with_more_args_than_a_mutator_takes_changes_nothing(void **state)
+{
+    model beside = model_new(*state);
+    const kedge_log *log = journal_new(*state);
+    kedge_log_append_result result;
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    call(log, &beside, "kedge.put", "{\"collection\":\"items\",\"id\":\"a\",\"value\":1}");
+    kedge_buffer_append_text(&body, "{\"collection\":\"items\",\"id\":\"a\",\"value\":\"");
+    while (body.size <= KEDGE_LIMIT_ARGS_BYTES)
+        kedge_buffer_append_byte(&body, 'x');
+    kedge_buffer_append_text(&body, "\"}");
+    const kedge_log_append_request request = {.type = KEDGE_BYTES("kedge.put"),
+                                              .version = 1,
+                                              .body = kedge_buffer_bytes(&body),
+                                              .body_bytes_max = KEDGE_LOG_STORED_BYTES_MAX,
+                                              .expected = KEDGE_LOG_AT_END,
+                                              .since = -1};
+    assert_int_equal(kedge_log_append(log, &request, &result, NULL), KEDGE_OK);
+    call(log, &beside, "kedge.put", "{\"collection\":\"items\",\"id\":\"b\",\"value\":2}");
+    kedge_log_place place = ask(log);
+    make(log, &place, 1000);
+    compare(log, &place, &beside);
+    kedge_buffer_free(&body);
+    model_free(&beside);
+}
+
 static void test_a_maker_that_ends_at_any_call_leaves_nothing_behind(void **state)
 {
     test_world *world = *state;
@@ -490,6 +517,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         OVER_BOTH(test_a_snapshot_has_what_the_entries_give),
+        OVER_MEMORY(test_an_entry_with_more_args_than_a_mutator_takes_changes_nothing),
         OVER_MEMORY(test_a_maker_that_ends_at_any_call_leaves_nothing_behind),
         OVER_MEMORY(test_a_part_that_is_gone_lets_the_maker_begin_again),
         OVER_MEMORY(test_a_damaged_snapshot_does_not_keep_the_next_one_from_being_made),

@@ -134,6 +134,44 @@ static void test_what_is_no_entry_is_refused(void **state)
     assert_string_equal(log_all(log), "0 Snapshot");
 }
 
+/* A number may be longer as canonical JSON than it was sent. What is stored is bounded. */
+static void test_a_body_is_bounded_as_canonical_json(void **state)
+{
+    test_world *world = *state;
+    const kedge_log *log = journal_new(world);
+    kedge_log_append_result result;
+    kedge_error error = {0};
+    kedge_buffer body = kedge_buffer_make(&kedge_allocator_default);
+    kedge_log_append_request request = {
+        .type = KEDGE_BYTES("set"), .version = 1, .expected = KEDGE_LOG_AT_END, .since = -1};
+    kedge_buffer_append_text(&body, "[1e20");
+    while (body.size < KEDGE_LOG_BODY_BYTES_MAX / 2)
+        kedge_buffer_append_text(&body, ",1e20");
+    kedge_buffer_append_text(&body, "]");
+    request.body = kedge_buffer_bytes(&body);
+    assert_int_equal(kedge_log_append(log, &request, &result, &error), KEDGE_LIMIT_EXCEEDED);
+    assert_string_equal(error.code, "log-body-too-large");
+    assert_string_equal(log_all(log), "0 Snapshot");
+    kedge_buffer_clear(&body);
+    kedge_buffer_append_byte(&body, '"');
+    while (body.size < KEDGE_LOG_BODY_BYTES_MAX - 1)
+        kedge_buffer_append_byte(&body, 'x');
+    kedge_buffer_append_byte(&body, '"');
+    request.body = kedge_buffer_bytes(&body);
+    assert_int_equal(kedge_log_append(log, &request, &result, &error), KEDGE_OK);
+    kedge_log_reader reader;
+    kedge_log_page page = kedge_log_page_make(&kedge_allocator_default);
+    kedge_buffer read = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(kedge_log_query(log, KEDGE_LOG_FROM_NUMBER, 1, false, &reader, NULL),
+                     KEDGE_OK);
+    assert_int_equal(kedge_log_read(&reader, 1, &page, NULL), KEDGE_OK);
+    assert_int_equal(kedge_log_read_body(log, &page.entries[0], &read, NULL), KEDGE_OK);
+    assert_true(kedge_bytes_equal(kedge_buffer_bytes(&read), request.body));
+    kedge_buffer_free(&read);
+    kedge_buffer_free(&body);
+    kedge_log_page_free(&page);
+}
+
 static void test_an_expected_number_that_is_taken_is_a_conflict(void **state)
 {
     test_world *world = *state;
@@ -487,6 +525,7 @@ int main(void)
         OVER_BOTH(test_a_log_that_is_not_there_is_not_found),
         OVER_BOTH(test_entries_stand_one_behind_the_other),
         OVER_MEMORY(test_what_is_no_entry_is_refused),
+        OVER_MEMORY(test_a_body_is_bounded_as_canonical_json),
         OVER_BOTH(test_an_expected_number_that_is_taken_is_a_conflict),
         OVER_BOTH(test_entries_of_the_log_itself_are_no_conflict),
         OVER_BOTH(test_an_id_makes_an_append_repeatable),

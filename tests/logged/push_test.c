@@ -3,6 +3,7 @@
 #include "tests/logged/logged_world.h"
 
 #include "backend/log/segments.h"
+#include "backend/logged/entry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -287,6 +288,137 @@ static void test_a_push_that_does_not_fit_one_entry_becomes_several(void **state
     sheet_check(world);
 }
 
+/* ---- the largest entries ---- */
+
+/* kedge.put of `count` times `piece` below `arrays` nested arrays, padded so that the args have
+ * `size` bytes. */
+static kedge_bytes large_args(const char *item, size_t arrays, const char *piece, size_t size)
+{
+    kedge_buffer text = kedge_buffer_make(&kedge_allocator_default);
+    kedge_buffer_append_format(&text, "{\"collection\":\"items\",\"id\":\"%s\",\"value\":", item);
+    for (size_t i = 0; i < arrays; i++)
+        kedge_buffer_append_byte(&text, '[');
+    kedge_buffer_append_byte(&text, '"');
+    while (text.size + strlen(piece) + arrays + 2 <= size)
+        kedge_buffer_append_text(&text, piece);
+    while (text.size + arrays + 2 < size)
+        kedge_buffer_append_byte(&text, 'x');
+    kedge_buffer_append_byte(&text, '"');
+    for (size_t i = 0; i < arrays; i++)
+        kedge_buffer_append_byte(&text, ']');
+    kedge_buffer_append_byte(&text, '}');
+    assert_false(text.no_memory);
+    assert_int_equal(text.size, size);
+    return kedge_buffer_bytes(&text);
+}
+
+/* Pushes the mutation and a small one behind it; gives the entry of the first. */
+static int64_t push_with_args(test_world *world, int64_t id, kedge_bytes args)
+{
+    kedge_push_result result = {0};
+    int64_t head = sheet_head(world);
+    push_begin(&builder);
+    push_add_call(&builder, "c1", id, "kedge.put", "null");
+    builder.mutations[0].args = args;
+    push_add(&builder, "c1", id + 1, "after", (int)id);
+    assert_int_equal(sheet_send(&builder, world->backend, &result), KEDGE_OK);
+    assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+    assert_int_equal(sheet_lmid(world, "c1"), id + 1);
+    return head + 1;
+}
+
+static void check_entry(test_world *world, int64_t number, kedge_bytes args)
+{
+    const kedge_version *version;
+    world_restart(world);
+    assert_int_equal(kedge_version_load(sheet(world), number, &version, NULL), KEDGE_OK);
+    assert_true(version->mutation_count >= 1);
+    assert_int_equal(version->mutations[0].outcome, KEDGE_MUTATION_APPLIED);
+    assert_true(kedge_bytes_equal(version->mutations[0].args, args));
+    kedge_version_release(version);
+}
+
+static void test_args_of_the_largest_size_are_appended_and_read_back(void **state)
+{
+    /* The second is stored as a text, in which each of its bytes is escaped. */
+    static const struct {
+        size_t arrays;
+        const char *piece;
+    } cases[] = {{0, "x"}, {63, "\\\""}};
+    test_world *world = *state;
+    int64_t id = 1;
+    sheet_new(world);
+    for (size_t i = 0; i < 2; i++) {
+        char item[] = {(char)('a' + i), '\0'};
+        kedge_bytes args =
+            large_args(item, cases[i].arrays, cases[i].piece, KEDGE_LIMIT_ARGS_BYTES);
+        int64_t number = push_with_args(world, id, args);
+        check_entry(world, number, args);
+        id += 2;
+        kedge_release(&kedge_allocator_default, (void *)(uintptr_t)args.data);
+    }
+    sheet_snap(world);
+    sheet_check(world);
+}
+
+/* Each byte of a name that may be escaped needs six. */
+static kedge_run widest_run(kedge_bytes client, kedge_bytes user)
+{
+    return (kedge_run){.client = client,
+                       .group = client,
+                       .user = user,
+                       .version = KEDGE_LOG_NUMBER_MAX,
+                       .first = KEDGE_LIMIT_MUTATION_ID,
+                       .last = KEDGE_LIMIT_MUTATION_ID,
+                       .retired = true};
+}
+
+static void test_an_entry_has_room_for_the_widest_mutation_and_runs(void **state)
+{
+    (void)state;
+    static char ids[KEDGE_LIMIT_CLIENT_ID_BYTES];
+    static char user[KEDGE_USER_BYTES_MAX];
+    static char text[KEDGE_LIMIT_REJECTION_MESSAGE_BYTES];
+    static kedge_run recent[KEDGE_RECENT_RUNS_MAX + 1];
+    kedge_buffer out = kedge_buffer_make(&kedge_allocator_default);
+    memset(ids, 'c', sizeof ids);
+    memset(user, 1, sizeof user);
+    memset(text, 1, sizeof text);
+    kedge_bytes client = {ids, sizeof ids}, name = {user, sizeof user};
+    kedge_bytes args = large_args("a", 63, "\\\"", KEDGE_LIMIT_ARGS_BYTES);
+    for (size_t i = 0; i <= KEDGE_RECENT_RUNS_MAX; i++)
+        recent[i] = widest_run(client, name);
+    kedge_version_mutation mutation = {.client = client,
+                                       .id = KEDGE_LIMIT_MUTATION_ID,
+                                       .name = {text, 128},
+                                       .args = args,
+                                       .timestamp_ms = -KEDGE_LIMIT_MUTATION_ID,
+                                       .user = name,
+                                       .role = name,
+                                       .uid = {text, 64},
+                                       .origin_client = client,
+                                       .origin_id = KEDGE_LIMIT_MUTATION_ID,
+                                       .mutator = KEDGE_LIMIT_MUTATION_ID,
+                                       .outcome = KEDGE_MUTATION_REJECTED,
+                                       .code = {text, KEDGE_LIMIT_REJECTION_CODE_BYTES},
+                                       .message = {text, sizeof text}};
+    kedge_version version = {.created_ms = KEDGE_LIMIT_MUTATION_ID,
+                             .indexed_through = KEDGE_LIMIT_MUTATION_ID,
+                             .retired = client,
+                             .mutations = &mutation,
+                             .mutation_count = 1,
+                             .runs = &recent[KEDGE_RECENT_RUNS_MAX],
+                             .run_count = 1,
+                             .recent = recent,
+                             .recent_count = KEDGE_RECENT_RUNS_MAX + 1};
+    kedge_logged_entry_write(&version, &out);
+    assert_false(out.no_memory);
+    assert_true(out.size > 2 * KEDGE_LIMIT_ARGS_BYTES - 4096);
+    assert_true(out.size <= KEDGE_LOGGED_ENTRY_BYTES_MAX);
+    kedge_buffer_free(&out);
+    kedge_release(&kedge_allocator_default, (void *)(uintptr_t)args.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +430,8 @@ int main(void)
         OVER_ALL(test_a_restored_backend_is_noticed),
         OVER_ALL(test_index_rows_that_are_gone_are_made_again),
         OVER_ALL(test_a_push_that_does_not_fit_one_entry_becomes_several),
+        cmocka_unit_test(test_an_entry_has_room_for_the_widest_mutation_and_runs),
+        OVER_SQLITE(test_args_of_the_largest_size_are_appended_and_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
