@@ -14,6 +14,7 @@
 #include "backend/versioned/model/version.h"
 #include "backend/versioned/versions/versions.h"
 #include "common/assert.h"
+#include "common/gzip.h"
 #include "wire/pull.h"
 
 #include <string.h>
@@ -290,6 +291,37 @@ static bool wants_snapshot(const log_pull *pull, bool gap)
            pull->last_snapshot - pull->from > BEHIND_MAX;
 }
 
+/* `*carried` false: the response has more bytes than the front end can carry. Another one must have
+ * appended its entry. */
+static kedge_status check_size(const log_pull *pull, bool *carried)
+{
+    kedge_api_call *call = pull->call;
+    size_t most = call->project.backend->options.response_bytes_max;
+    const kedge_buffer *body = &call->response->body;
+    *carried = most == 0 || body->size <= most;
+    if (*carried || !call->request->accepts_gzip) return KEDGE_OK;
+    kedge_buffer packed = kedge_buffer_make(call->allocator);
+    kedge_status status = kedge_gzip(kedge_buffer_bytes(body), &packed, &call->error);
+    *carried = packed.size <= most;
+    kedge_buffer_free(&packed);
+    return status;
+}
+
+/* A snapshot behind entries that the front end cannot carry takes their place. */
+static kedge_status respond_news(log_pull *pull)
+{
+    bool carried;
+    kedge_status status = respond_entries(pull);
+    if (status == KEDGE_OK) status = check_size(pull, &carried);
+    if (status != KEDGE_OK || carried || pull->reached == NULL) return status;
+    if (pull->last_snapshot < pull->reached->number) {
+        kedge_logged_make_anew(&pull->call->project, pull->head);
+        return KEDGE_OK;
+    }
+    kedge_buffer_clear(&pull->call->response->body);
+    return respond_snapshot(pull);
+}
+
 static kedge_status respond(log_pull *pull)
 {
     kedge_api_call *call = pull->call;
@@ -313,7 +345,7 @@ static kedge_status respond(log_pull *pull)
                          (long long)pull->from);
         return KEDGE_OK;
     }
-    return status == KEDGE_OK ? respond_entries(pull) : status;
+    return status == KEDGE_OK ? respond_news(pull) : status;
 }
 
 void kedge_api_pull_log(kedge_api_call *call, const kedge_wire_pull_request *request)

@@ -73,6 +73,7 @@ static void open_backend(api_world *world)
                                      .new_clients_per_minute = world->new_clients,
                                      .organization_projects = world->projects_max,
                                      .organization_stored_bytes = world->stored_max,
+                                     .response_bytes_max = world->carried_max,
                                      .create_projects = world->open};
     kedge_error error = {0};
     assert_int_equal(kedge_backend_new(&options, &world->backend, &error), KEDGE_OK);

@@ -25,6 +25,7 @@ typedef struct api_world {
     int64_t new_clients;         /* that a user may begin with in a minute; 0: no limit */
     int64_t projects_max;        /* of an organization; 0: no limit */
     int64_t stored_max;          /* bytes of an organization; 0: no limit */
+    size_t carried_max;          /* bytes that the front end can carry; 0: no limit */
     kedge_api_response response; /* to the last request */
     cJSON *json;                 /* its body, or NULL */
     /* Sent with the next requests. */

@@ -459,6 +459,19 @@ static kedge_status check_outcome(void *context, int64_t version,
     return KEDGE_OK;
 }
 
+/* What was too large may have been the args. */
+static void check_kept_args(test_world *world, int64_t number)
+{
+    const kedge_version *version = NULL;
+    assert_int_equal(kedge_version_load(NOTES(world), number, &version, NULL), KEDGE_OK);
+    for (size_t i = 0; i < version->mutation_count; i++) {
+        const kedge_version_mutation *mutation = &version->mutations[i];
+        assert_int_equal(mutation->outcome == KEDGE_MUTATION_REJECTED,
+                         kedge_bytes_equal_text(mutation->args, "null"));
+    }
+    kedge_version_release(version);
+}
+
 static void test_a_mutation_that_no_transaction_holds_is_rejected_and_blocks_nothing(void **state)
 {
     test_world *world = *state;
@@ -493,6 +506,8 @@ static void test_a_mutation_that_no_transaction_holds_is_rejected_and_blocks_not
                                             check_outcome, &decided, NULL, NULL),
                      KEDGE_OK);
     assert_int_equal(decided, 4);
+    for (int64_t number = 2; number <= head->number; number++)
+        check_kept_args(world, number);
     kedge_version_release(head);
     world_check(world);
 }

@@ -60,8 +60,8 @@ static void move_to(pushing *work, kedge_state *state)
 }
 
 /* A slice that is too large for a transaction is tried again with half its mutations. A single
- * mutation that is too large is rejected, since it must not block its client for ever. Returns
- * false when nothing is left to try. */
+ * mutation that is too large is rejected without its args, since it must not block its client for
+ * ever. Returns false when nothing is left to try. */
 static bool make_smaller(pushing *work, const kedge_version *version)
 {
     KEDGE_ASSERT(version->mutation_count >= 1);
@@ -70,7 +70,7 @@ static bool make_smaller(pushing *work, const kedge_version *version)
         work->mutations_max = version->mutation_count / 2;
         return true;
     }
-    if (version->mutations[0].outcome != KEDGE_MUTATION_APPLIED) return false;
+    if (work->refuse) return false;
     work->mutations_max = 1;
     work->refuse = true;
     return true;

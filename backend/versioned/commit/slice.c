@@ -6,6 +6,7 @@
 #include "backend/versioned/commit/commit.h"
 #include "common/assert.h"
 #include "common/error.h"
+#include "common/gzip.h"
 #include "common/json.h"
 #include "common/names.h"
 #include "common/utf8.h"
@@ -17,7 +18,8 @@
 #define ROLE_READER         "reader"
 #define NAME_SHOWN_BYTES    128 /* what a version keeps of a name that is longer than a mutator's */
 #define UID_BYTES_MAX       64
-#define MUTATION_TEXT_BYTES 160 /* what a mutation's JSON takes besides its texts */
+#define MUTATION_TEXT_BYTES 160   /* what a mutation's JSON takes besides its texts */
+#define RESPONSE_BYTES      65536 /* what a pull's response has besides the args of one mutation */
 
 /* ---- texts that the version keeps ---- */
 
@@ -226,7 +228,7 @@ static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mu
     if (status != KEDGE_OK || rejected) return status;
     if (slice->refuse) {
         return keep_rejection(slice, mutation, "version-too-large",
-                              "what the mutation changes does not fit one version", error);
+                              "the mutation does not fit one version", error);
     }
     if (slice->project->history == NULL && is_newer(slice, pushed, mutation)) {
         return keep_rejection(slice, mutation, "server-too-old",
@@ -234,6 +236,34 @@ static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mu
     }
     if (slice->project->history != NULL) return leave_open(slice, pushed, mutation, error);
     return run_mutator(slice, pushed, mutation, error);
+}
+
+/* ---- what clients must get ---- */
+
+/* A client gets the args of a log project's mutation, as gzip, in one response. Up to so many bytes
+ * of a slice nobody looks at how they compress. */
+static size_t args_bytes_max(const kedge_slice *slice)
+{
+    size_t most = slice->project->backend->options.response_bytes_max / 2;
+    bool bounded = slice->project->history != NULL && most > 0 && most < KEDGE_SLICE_ARGS_BYTES;
+    return bounded ? most : KEDGE_SLICE_ARGS_BYTES;
+}
+
+/* What no response of this front end could carry would keep every client from what is behind it. */
+static kedge_status bound_args(kedge_slice *slice, kedge_version_mutation *mutation,
+                               kedge_error *error)
+{
+    if (mutation->args.size <= args_bytes_max(slice)) return KEDGE_OK;
+    kedge_buffer packed = kedge_buffer_make(slice->project->allocator);
+    kedge_status status = kedge_gzip(mutation->args, &packed, error);
+    size_t size = packed.size + RESPONSE_BYTES;
+    kedge_buffer_free(&packed);
+    if (status != KEDGE_OK || size <= slice->project->backend->options.response_bytes_max)
+        return status;
+    mutation->args = KEDGE_BYTES("null");
+    if (mutation->outcome != KEDGE_MUTATION_APPLIED) return KEDGE_OK;
+    return keep_rejection(slice, mutation, "args-too-large",
+                          "no response of this server can carry the args", error);
 }
 
 /* ---- runs ---- */
@@ -298,7 +328,7 @@ static bool fits(const kedge_slice *slice, const kedge_push_mutation *pushed)
     return kedge_deadline_ask() == KEDGE_DEADLINE_GO_ON &&
            version->mutation_count < slice->mutations_max &&
            slice->text_bytes + text_bytes(slice, pushed) <= KEDGE_SLICE_TEXT_BYTES &&
-           slice->args_bytes + pushed->args.size <= KEDGE_SLICE_ARGS_BYTES &&
+           slice->args_bytes + pushed->args.size <= args_bytes_max(slice) &&
            !has_changed_much(slice);
 }
 
@@ -311,6 +341,8 @@ static kedge_status run_one(kedge_slice *slice, size_t position, kedge_error *er
     KEDGE_ASSERT(version->mutation_count < slice->mutations_max);
     KEDGE_ASSERT(pushed->id < slice->plan->clients[slice->plan->owner[index]].next);
     kedge_status status = decide(slice, position, mutation, error);
+    if (slice->refuse) mutation->args = KEDGE_BYTES("null");
+    if (status == KEDGE_OK) status = bound_args(slice, mutation, error);
     if (status != KEDGE_OK) return status;
     status = add_to_run(slice, pushed, mutation, error);
     if (status != KEDGE_OK) return status;

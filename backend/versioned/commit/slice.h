@@ -15,9 +15,9 @@
 
 #define KEDGE_SLICE_MUTATIONS_MAX 1000
 #define KEDGE_SLICE_RUNS_MAX      64
-#define KEDGE_SLICE_TEXT_BYTES    200000 /* of mutations without their args */
-#define KEDGE_SLICE_ARGS_BYTES    8388608
-#define KEDGE_SLICE_CHANGED_BYTES 4194304 /* besides one item of the largest size */
+#define KEDGE_SLICE_TEXT_BYTES    200000                 /* of mutations without their args */
+#define KEDGE_SLICE_ARGS_BYTES    KEDGE_LIMIT_ARGS_BYTES /* one mutation may have as many */
+#define KEDGE_SLICE_CHANGED_BYTES 4194304                /* besides one item of the largest size */
 
 /* A body that goes to blobs before the commit. */
 typedef struct kedge_slice_body {
@@ -32,7 +32,8 @@ typedef struct kedge_slice {
     kedge_plan *plan;
     kedge_state *head;
     size_t mutations_max; /* of this slice: less than usual after it did not fit */
-    bool refuse;          /* its mutations are too large: they are rejected without being run */
+    bool refuse; /* its mutation is too large: it is rejected without being run, and its args are
+                  * not kept */
     kedge_overlay *overlay;
     kedge_tx *tx;
     kedge_version_object *object; /* the version that is being built */
