@@ -13,6 +13,9 @@
 #define KEDGE_LIMIT_MUTATION_OPERATIONS 1000000  /* calls on the transaction */
 #define KEDGE_LIMIT_MUTATION_BYTES      67108864 /* bytes read and written: 64 MiB */
 
+_Static_assert(KEDGE_LIMIT_MUTATION_BYTES >= 4 * KEDGE_LIMIT_ITEM_BYTES,
+               "a mutator can change an item of the largest size");
+
 typedef struct kedge_call {
     kedge_bytes name;
     kedge_bytes args; /* any JSON; checked and made canonical by kedge_tx_run; empty: null */

@@ -26,6 +26,10 @@ enum {
     MEMBERS
 };
 
+#define TEXT_OF(number) #number
+#define LIMIT_OF(limit) TEXT_OF(limit)
+#define ARGS_WANTED     "an I-JSON value of at most " LIMIT_OF(KEDGE_LIMIT_ARGS_BYTES) " bytes"
+
 /* ---- texts ---- */
 
 /* A string, decoded into the arena. */
@@ -62,7 +66,7 @@ static kedge_status read_args(kedge_wire_place place, const kedge_wire_member *m
     } else if (status == KEDGE_OK && !kedge_arena_copy(arena, made, out)) {
         status = kedge_fail_no_memory(error);
     } else if (status != KEDGE_OK && status != KEDGE_NO_MEMORY) {
-        status = kedge_wire_response_fail(place, member, "an I-JSON value of at most 8 MiB", error);
+        status = kedge_wire_response_fail(place, member, ARGS_WANTED, error);
     }
     kedge_buffer_free(&canonical);
     return status;

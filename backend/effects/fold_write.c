@@ -4,6 +4,12 @@
 #include "common/error.h"
 #include "common/json.h"
 
+#include <kedge/limits.h>
+
+_Static_assert(KEDGE_FOLD_CHUNK_BYTES + KEDGE_LIMIT_ITEM_BYTES + 65536 <
+                   KEDGE_LOG_SNAPSHOT_BYTES_MAX,
+               "a chunk ends behind the item that passes its size");
+
 typedef struct writing {
     const kedge_log *log;
     const char *id;

@@ -10,6 +10,12 @@
 #include <kedge/limits.h>
 #include <string.h>
 
+_Static_assert(KEDGE_PLUGIN_CHANGES_BYTES_MAX >
+                   KEDGE_LIMIT_MUTATION_BYTES +
+                       KEDGE_LIMIT_MUTATION_CHANGES *
+                           (KEDGE_LIMIT_NAME_BYTES + KEDGE_LIMIT_ITEM_ID_BYTES + 64),
+               "all that one mutation may change has room");
+
 static void ask_to_run(const kedge_plugin_call *call, kedge_process *process)
 {
     const kedge_caller *caller = kedge_tx_caller(call->tx);

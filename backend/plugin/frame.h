@@ -8,9 +8,14 @@
 
 #include "common/bytes.h"
 
+#include <kedge/limits.h>
+
 #define KEDGE_FRAME_HEADER_BYTES 5
-/* An item or args of 8 MiB, and the other parts of the payload. */
-#define KEDGE_FRAME_PAYLOAD_MAX 9437184
+/* One item or the args, and the other parts of the payload. */
+#define KEDGE_FRAME_PAYLOAD_MAX                                                                    \
+    ((KEDGE_LIMIT_ITEM_BYTES > KEDGE_LIMIT_ARGS_BYTES ? KEDGE_LIMIT_ITEM_BYTES                     \
+                                                      : KEDGE_LIMIT_ARGS_BYTES) +                  \
+     1048576)
 
 /* `run` is the number of the mutation within one child; a frame with an earlier one is invalid. */
 typedef enum kedge_frame_type {

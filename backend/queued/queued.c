@@ -11,6 +11,9 @@
 
 #define DEDUPLICATION_BYTES 16
 
+_Static_assert(KEDGE_BLOB_BYTES_MAX > KEDGE_MESSAGE_BYTES_MAX + 65536,
+               "a blob holds the largest message, also when gzip makes it a little larger");
+
 kedge_status kedge_queued_new(const kedge_queued_options *options, kedge_queued **queued,
                               kedge_error *error)
 {

@@ -156,6 +156,10 @@ static int delete_lines(kedge_db *db, const sheet_view *view, int count, char **
     return mutate(db, "sheet.delete", args);
 }
 
+#define TEXT_OF(number) #number
+#define TEXT(limit)     TEXT_OF(limit)
+#define LARGEST         TEXT(KEDGE_LIMIT_ARGS_BYTES)
+
 static char *read_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -175,7 +179,7 @@ static int import_file(kedge_db *db, const sheet_view *view, char **words)
 {
     char batch[SHEET_BATCH_SIZE];
     char *text = read_file(words[1]);
-    if (!text) return usage("cannot be read, or has more than 8 MiB", words[1]);
+    if (!text) return usage("cannot be read, or has more than " LARGEST " bytes", words[1]);
     if (!new_batch(batch)) {
         free(text);
         return TERMINAL_FAILED;

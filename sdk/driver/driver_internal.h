@@ -11,7 +11,7 @@
 #define KEDGE_DRIVER_EVENTS_MAX 64
 
 /* Bodies fetched by their hash that are held at once; more than one of the largest. */
-#define KEDGE_DRIVER_BODIES_MAX 67108864
+#define KEDGE_DRIVER_BODIES_MAX (8 * KEDGE_LIMIT_ITEM_BYTES)
 
 /* A body is fetched in parts of this size, which every front end can carry: Lambda's responses end
  * at 4,700,000 bytes. */

@@ -9,8 +9,13 @@
 
 /* How much of a response is taken in before it is refused. */
 #define SMALL_RESPONSE_BYTES 4194304
-#define PULL_RESPONSE_BYTES  33554432 /* a delta of more than 8 MiB is sent as a snapshot */
-#define PAGE_RESPONSE_BYTES  33554432
+/* A larger delta is sent as a snapshot. Of a log project one entry may be larger than the others
+ * together: the args of one mutation, or of several whose numbers are longer as canonical JSON. */
+#define PULL_RESPONSE_BYTES (2 * KEDGE_LIMIT_ARGS_BYTES + 16777216)
+#define PAGE_RESPONSE_BYTES (2 * KEDGE_LIMIT_ITEM_BYTES + 16777216)
+
+_Static_assert(KEDGE_LIMIT_PUSH_BYTES > KEDGE_LIMIT_ARGS_BYTES + 65536,
+               "a push has room for one mutation with the largest args");
 
 /* A request that is being made. `nothing`: there is nothing to send; of a push `pull_first`: not
  * before a pull. */

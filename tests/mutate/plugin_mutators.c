@@ -60,6 +60,18 @@ static kedge_status move_all(kedge_tx *tx, const char *args, size_t args_size, v
     return status == KEDGE_OK ? kedge_tx_put_project(tx, args, args_size, error) : status;
 }
 
+/* Puts the item c/large as d/large, and its args as d/args. */
+static kedge_status copy_large(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
+                               kedge_error *error)
+{
+    (void)userdata;
+    const char *value;
+    size_t size;
+    kedge_status status = kedge_tx_get(tx, "c", "large", 5, &value, &size, error);
+    if (status == KEDGE_OK) status = kedge_tx_put(tx, "d", "large", 5, value, size, error);
+    return status == KEDGE_OK ? kedge_tx_put(tx, "d", "args", 4, args, args_size, error) : status;
+}
+
 static kedge_status refuse(kedge_tx *tx, const char *args, size_t args_size, void *userdata,
                            kedge_error *error)
 {
@@ -270,6 +282,7 @@ const kedge_mutator *kedge_plugin_mutators(size_t *count)
     static const kedge_mutator mutators[] = {
         {"count_up", 3, count_up, NULL},
         {"move_all", 1, move_all, NULL},
+        {"copy_large", 1, copy_large, NULL},
         {"refuse", 1, refuse, NULL},
         {"fault", 1, fault, NULL},
         {"abort", 1, abort_it, NULL},

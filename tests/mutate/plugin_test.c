@@ -52,7 +52,7 @@ static void open_plugin(plugin_fixture *fixture, uint32_t children, int64_t cpu_
         kedge_plugin_start(&environment, good_plugin, &options, &fixture->plugin, &error);
     if (status != KEDGE_OK) fail_msg("%s", error.message);
     kedge_plugin_mutators(fixture->plugin, &mutators, &count);
-    assert_int_equal(count, 18);
+    assert_int_equal(count, 19);
     assert_true(tx_fixture_open(&fixture->tx, environment.allocator, mutators, count));
 }
 
@@ -104,6 +104,34 @@ static void test_a_plugins_mutators_read_and_write_as_if_they_ran_here(void **st
     assert_string_equal(item(&fixture, "", ""), "{\"name\":\"Kitchen\"}");
     assert_int_equal(kedge_registry_find(fixture.tx.registry, KEDGE_BYTES("count_up"))->version, 3);
     close_plugin(&fixture);
+}
+
+static char *make_large(size_t size, char letter)
+{
+    char *made = malloc(size + 1);
+    assert_non_null(made);
+    memset(made, letter, size);
+    made[0] = made[size - 1] = '"';
+    made[size] = '\0';
+    return made;
+}
+
+static void test_a_plugin_takes_the_largest_args_and_reads_and_writes_the_largest_item(void **state)
+{
+    (void)state;
+    plugin_fixture fixture;
+    char *value = make_large(KEDGE_LIMIT_ITEM_BYTES, 'v');
+    char *args = make_large(KEDGE_LIMIT_ARGS_BYTES, 'a');
+    open_plugin(&fixture, 1, 60000, 60000);
+    assert_int_equal(kedge_overlay_put(fixture.tx.below, KEDGE_BYTES("c"), KEDGE_BYTES("large"),
+                                       kedge_bytes_of(value), NULL),
+                     KEDGE_OK);
+    applies(&fixture, "copy_large", args);
+    assert_string_equal(item(&fixture, "d", "large"), value);
+    assert_string_equal(item(&fixture, "d", "args"), args);
+    close_plugin(&fixture);
+    free(args);
+    free(value);
 }
 
 static void test_a_plugin_refuses_with_its_own_code(void **state)
@@ -477,6 +505,8 @@ int main(int argc, char **argv)
     if (argc == 5 && strcmp(argv[4], "--hold") == 0) return hold();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_plugins_mutators_read_and_write_as_if_they_ran_here),
+        cmocka_unit_test(
+            test_a_plugin_takes_the_largest_args_and_reads_and_writes_the_largest_item),
         cmocka_unit_test(test_a_plugin_refuses_with_its_own_code),
         cmocka_unit_test(test_a_failed_read_leaves_the_mutation_undecided),
         cmocka_unit_test(test_a_child_holds_no_file_of_the_server),

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+_Static_assert(KEDGE_BLOB_BYTES_MAX > KEDGE_LIMIT_ITEM_BYTES + 65536,
+               "a blob holds the largest item, also when gzip makes it a little larger");
+
 /* ---- marks of garbage ---- */
 
 #define PREFIX    "Garbage#"
