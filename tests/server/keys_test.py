@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -15,17 +14,11 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-from peers import PLUGIN, SERVER, SLOWER, Server, run_tests, wait_for
+from peers import PLUGIN, SERVER, SLOWER, Server, free_port, run_tests, wait_for
 from tokens import ADMIN, admin, make_keys
 
 PAGE = pathlib.Path(sys.argv[5])
 TOKEN = ("--issuer", "i", "--audience", "kedge", "--org", "acme", "--user", "ann")
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 class Keys(unittest.TestCase):

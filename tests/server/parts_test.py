@@ -8,7 +8,6 @@ import http.client
 import json
 import pathlib
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -207,12 +206,12 @@ class Parts(unittest.TestCase):
         slow = self.read()
         slow.read(1000)
         self.slow()
-        began = time.monotonic()
-        self.server.process.send_signal(signal.SIGTERM)
-        with self.assertRaises(http.client.IncompleteRead):
-            slow.read()
-        self.server.process.wait(timeout=60 * SLOWER)
-        self.assertLess(time.monotonic() - began, 7 * SLOWER)
+
+        def read_on():
+            with self.assertRaises(http.client.IncompleteRead):
+                slow.read()
+
+        self.server.stop_within(7, read_on)
 
     def test_a_response_of_a_version_that_is_removed_is_cut_and_never_wrong(self):
         self.start()

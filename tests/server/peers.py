@@ -1,9 +1,11 @@
 """A running kedge-server, and peers of it that are slow, broken or patient."""
+import contextlib
 import http.client
 import gzip
 import json
 import os
 import pathlib
+import random
 import select
 import signal
 import socket
@@ -52,6 +54,23 @@ class Server:
             self.process.communicate()
             raise
         return self.process.returncode
+
+    def scheduled(self):
+        """The seconds in which the main thread has computed so far, or waited for a processor that others had."""
+        told = pathlib.Path(f"/proc/{self.process.pid}/schedstat").read_text().split()
+        return (int(told[0]) + int(told[1])) / 1e9
+
+    def stop_within(self, seconds, meanwhile=lambda: None):
+        """Stops it, which takes at most so many seconds, but for those in which its main thread is not waiting."""
+        began, before = time.monotonic(), self.scheduled()
+        self.process.send_signal(signal.SIGTERM)
+        meanwhile()
+        wait_for(lambda: os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
+        took = time.monotonic() - began
+        waited = took - (self.scheduled() - before)
+        code = self.stop()
+        assert waited < seconds * SLOWER, f"it took {took:.2f} s, of which it waited {waited:.2f} s"
+        return code
 
     def request(self, method, path, body=None, headers=None, timeout=60):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout * SLOWER)
@@ -138,6 +157,18 @@ def ends(raw, trickle=None, seconds=60):
     except (ConnectionResetError, BrokenPipeError):
         return True
     return False
+
+
+def free_port():
+    """A port of 127.0.0.1 for a program that must be told one. It lies below those that the system gives to whoever asks
+    for any port, so no other program gets it before this one listens."""
+    lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    ports = range(max(1024, lowest // 2), max(2048, lowest))
+    while True:
+        port = random.SystemRandom().choice(ports)
+        with socket.socket() as found, contextlib.suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
 
 
 def break_off(raw):
