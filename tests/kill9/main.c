@@ -19,8 +19,8 @@
 #define EDITS_AT_LAST   8
 #define RUNS_MAX        400 /* a phase that is not hit often enough within these is a failure */
 #define TOKENS_MAX      100000
-#define RUN_TIMEOUT_MS  60000
-#define SYNC_TIMEOUT_MS 10000
+#define RUN_TIMEOUT_MS  600000
+#define SYNC_TIMEOUT_MS 120000
 
 static const char *const phases[] = {
     "mutate-before-outbox", "mutate-between-commits", "push-sent",         KILL9_IN_FLIGHT,

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SYNC_TIMEOUT_MS 10000
+#define SYNC_TIMEOUT_MS 120000
 #define SYNC_EVERY      8
 
 typedef struct trap {

@@ -133,6 +133,16 @@ bool client_wait_connection(kedge_db *db, kedge_connection connection)
     return true;
 }
 
+bool client_wait_error(kedge_db *db)
+{
+    int64_t until = client_now_ms() + 60000;
+    while (client_status(db).last_error.status == KEDGE_OK) {
+        if (client_now_ms() > until) return false;
+        poll(NULL, 0, 2);
+    }
+    return true;
+}
+
 typedef struct work {
     void (*function)(void *argument);
     void *argument;

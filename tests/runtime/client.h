@@ -27,6 +27,8 @@ int64_t client_count(kedge_db *db); /* items of "notes" */
 kedge_sync_status client_status(kedge_db *db);
 /* Waits until the connection is this one; false after ten seconds. */
 bool client_wait_connection(kedge_db *db, kedge_connection connection);
+/* Waits until the status has an error; false after a minute. */
+bool client_wait_error(kedge_db *db);
 int64_t client_now_ms(void);
 /* A kedge_dispatch_function that starts a thread for each piece of work. */
 void client_dispatch(void *userdata, void (*function)(void *argument), void *argument);

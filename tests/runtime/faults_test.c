@@ -36,6 +36,7 @@ static void bear(scripted_handler handler, bool tells_error)
     client_put(db, "b", "2");
     client_put(db, "c", "3");
     assert_true(scripted_server_wait(server, 1));
+    if (tells_error) assert_true(client_wait_error(db)); /* 200 ms may be too short for it */
     assert_int_not_equal(kedge_sync(db, 200, NULL), KEDGE_OK);
     kedge_sync_status status = client_status(db);
     if (tells_error) assert_int_not_equal(status.last_error.status, KEDGE_OK);

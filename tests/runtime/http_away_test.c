@@ -127,7 +127,8 @@ static ending be_away_and_tell(const char *path, bool tell)
     ending late = {0};
     const connection with = begin();
     start(&with, path, done, &late);
-    assert_int_equal(kedge_http_poll(with.http, 0, -1, NULL, NULL), KEDGE_OK);
+    while (scripted_server_requests(with.server) == 0)
+        assert_int_equal(kedge_http_poll(with.http, 1, -1, NULL, NULL), KEDGE_OK);
     be_away();
     if (tell) kedge_http_make_up(with.http);
     assert_int_equal(kedge_http_poll(with.http, 0, -1, NULL, NULL), KEDGE_OK);

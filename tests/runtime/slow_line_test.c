@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #define DEADLINE_MS   1000
+#define DEADLINES_MAX 16 /* times that, for a machine with much other work */
 #define LINE_BYTES_S  100000
 #define VALUE_BYTES   400000 /* as gzip some 300,000: three seconds */
 #define REQUEST_BYTES (VALUE_BYTES + 1024)
@@ -30,6 +31,7 @@ typedef struct place {
     slow_line *line;
     kedge_http *http;
     kedge_net *net;
+    int64_t deadline_ms;
     uint64_t number; /* of the last request */
     int moved;       /* how often it was told to move */
     int64_t began_ms;
@@ -74,6 +76,7 @@ static int set_up(void **state)
     place *here = calloc(1, sizeof *here);
     const kedge_net_sink sink = {
         .context = here, .may_send = may_send, .sent = sent, .moved = moved, .response = response};
+    here->deadline_ms = DEADLINE_MS;
     client_make_folder(here->folder);
     server_process_start(&here->server, program, here->folder);
     here->line = slow_line_start(here->server.url, LINE_BYTES_S);
@@ -98,12 +101,12 @@ static int tear_down(void **state)
 }
 
 /* One request, until it has ended. */
-static void ask(place *here, kedge_driver_request request)
+static void ask_once(place *here, kedge_driver_request request)
 {
     const kedge_transport transport = kedge_net_transport(here->net);
     request.number = ++here->number;
     request.accept = "application/json";
-    request.deadline_ms = DEADLINE_MS;
+    request.deadline_ms = here->deadline_ms;
     request.response_bytes_max = 1 << 22;
     here->ended = false;
     here->moved = 0;
@@ -114,17 +117,33 @@ static void ask(place *here, kedge_driver_request request)
     assert_true(here->ended);
 }
 
+/* The server and this process may need longer than the deadline for their own part, in which
+ * nothing moves. Then it is asked again, with a longer deadline and on a line that is slower by as
+ * much. */
+static void ask(place *here, kedge_driver_request request)
+{
+    ask_once(here, request);
+    while (strcmp(here->code, "request-timeout") == 0 &&
+           here->deadline_ms < DEADLINES_MAX * DEADLINE_MS) {
+        here->deadline_ms *= 2;
+        slow_line_pace(here->line, (size_t)(LINE_BYTES_S * DEADLINE_MS / here->deadline_ms));
+        ask_once(here, request);
+    }
+}
+
 static void ask_with_body(place *here, const char *method, const char *path, const char *body)
 {
     ask(here, (kedge_driver_request){.method = method, .path = path, .body = kedge_bytes_of(body)});
 }
 
-/* It took longer than its deadline, and the owner was told so that its guard holds. */
-static void check_went_well(const place *here, int status)
+/* It took longer than its deadline, and the owner was told so that its guard holds. What was asked
+ * again may have been done before. */
+static void check_went_well(const place *here)
 {
-    if (here->status != status) fail_msg("status %d, %s", here->status, here->code);
-    assert_true(here->took_ms > 2 * DEADLINE_MS);
-    assert_true(here->moved >= here->took_ms / 1000 - 1);
+    if (here->status != 200 && here->status != 201)
+        fail_msg("status %d, %s", here->status, here->code);
+    assert_true(here->took_ms > 2 * here->deadline_ms);
+    assert_true(here->moved >= here->took_ms / here->deadline_ms - 1);
 }
 
 /* A push of one large mutation. */
@@ -154,13 +173,13 @@ static void test_large_requests_and_responses_take_as_long_as_the_line_needs(voi
 {
     place *here = *state;
     ask_with_body(here, "POST", "push", large_push());
-    check_went_well(here, 200);
+    check_went_well(here);
     ask_with_body(here, "POST", "pull", PULL);
-    check_went_well(here, 200);
+    check_went_well(here);
     assert_true(here->body_size > VALUE_BYTES);
     ask(here,
         (kedge_driver_request){.method = "GET", .path = "versions/latest/collections/notes/large"});
-    check_went_well(here, 200);
+    check_went_well(here);
     assert_true(here->body_size > VALUE_BYTES);
 }
 
@@ -174,7 +193,13 @@ static void test_a_large_request_to_elsewhere_takes_as_long_as_the_line_needs(vo
                                      .path = "push/upload",
                                      .url = url,
                                      .body = kedge_bytes_of(large_push())});
-    check_went_well(here, 201);
+    check_went_well(here);
+}
+
+static void send_once(place *here, const char *path, const char *body)
+{
+    ask_once(here,
+             (kedge_driver_request){.method = "POST", .path = path, .body = kedge_bytes_of(body)});
 }
 
 static void check_timed_out(const place *here)
@@ -187,11 +212,11 @@ static void test_a_request_on_which_nothing_moves_any_more_ends_at_its_deadline(
 {
     place *here = *state;
     slow_line_stall_after(here->line, 0);
-    ask_with_body(here, "POST", "pull", PULL);
+    send_once(here, "pull", PULL);
     check_timed_out(here);
     assert_in_range(here->took_ms, DEADLINE_MS, 60 * DEADLINE_MS);
     slow_line_stall_after(here->line, VALUE_BYTES / 2); /* after two seconds */
-    ask_with_body(here, "POST", "push", large_push());
+    send_once(here, "push", large_push());
     check_timed_out(here);
     assert_in_range(here->took_ms, 2 * DEADLINE_MS, 60 * DEADLINE_MS);
 }

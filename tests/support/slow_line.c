@@ -32,7 +32,7 @@ typedef struct direction {
 } direction;
 
 struct slow_line {
-    int bytes_s;
+    atomic_int bytes_s;
     int server_port;
     int socket;
     int stop[2]; /* a pipe whose closing end tells everybody */
@@ -69,7 +69,7 @@ static bool move_piece(direction *self)
     ssize_t size = recv(self->from, piece, sizeof piece, 0);
     if (size <= 0) return false;
     if (self->up && !take_from_left(line, (size_t)size)) return wait_readable(line, -1, -1);
-    if (!wait_readable(line, -1, (int)size * 1000 / line->bytes_s)) return false;
+    if (!wait_readable(line, -1, (int)size * 1000 / atomic_load(&line->bytes_s))) return false;
     return send(self->to, piece, (size_t)size, MSG_NOSIGNAL) == size;
 }
 
@@ -122,7 +122,7 @@ slow_line *slow_line_start(const char *url, size_t bytes_s)
     socklen_t size = sizeof address;
     slow_line *line = calloc(1, sizeof *line);
     assert_non_null(line);
-    line->bytes_s = (int)bytes_s;
+    atomic_store(&line->bytes_s, (int)bytes_s);
     assert_int_equal(sscanf(url, "http://127.0.0.1:%d", &line->server_port), 1);
     atomic_store(&line->left, -1);
     line->socket = make_socket();
@@ -138,6 +138,11 @@ slow_line *slow_line_start(const char *url, size_t bytes_s)
 const char *slow_line_url(const slow_line *line)
 {
     return line->url;
+}
+
+void slow_line_pace(slow_line *line, size_t bytes_s)
+{
+    atomic_store(&line->bytes_s, (int)bytes_s);
 }
 
 void slow_line_stall_after(slow_line *line, size_t bytes)

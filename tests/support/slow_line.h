@@ -11,6 +11,8 @@ typedef struct slow_line slow_line;
 slow_line *slow_line_start(const char *url, size_t bytes_s);
 /* The same server, over the line. */
 const char *slow_line_url(const slow_line *line);
+/* From now on the line moves so many bytes a second. */
+void slow_line_pace(slow_line *line, size_t bytes_s);
 /* After so many more bytes from the client, of all connections, nothing moves any more. */
 void slow_line_stall_after(slow_line *line, size_t bytes);
 /* Ends the connections and waits for their threads. */

@@ -76,15 +76,25 @@ abstract class Case {
         assertTrue(latch.await(WAIT_S, TimeUnit.SECONDS), "nothing came");
     }
 
-    /** Collects garbage until something holds. */
-    static void collectUntil(BooleanSupplier condition) throws InterruptedException {
+    /** Waits until something holds, which `what` names. */
+    static void until(String what, BooleanSupplier condition) throws InterruptedException {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(WAIT_S);
         CountDownLatch never = new CountDownLatch(1);
         while (!condition.getAsBoolean()) {
-            assertTrue(System.nanoTime() < end, "garbage was not collected");
-            System.gc();
+            assertTrue(System.nanoTime() < end, "not yet: " + what);
             never.await(10, TimeUnit.MILLISECONDS);
         }
+    }
+
+    /** Collects garbage until something holds. */
+    static void collectUntil(BooleanSupplier condition) throws InterruptedException {
+        until("the garbage is collected", () -> {
+            boolean holds = condition.getAsBoolean();
+            if (!holds) {
+                System.gc();
+            }
+            return holds;
+        });
     }
 
     /** Counts down when a line of the log has this text, in itself or in what was thrown. */

@@ -260,6 +260,15 @@ class ClosingTest extends Case {
                 String.valueOf(end)));
     }
 
+    private static boolean isRefused(Runnable use) {
+        try {
+            use.run();
+            return false;
+        } catch (KedgeException.Closed closed) {
+            return true;
+        }
+    }
+
     @Test
     void close_waits_for_a_call_of_another_thread() throws InterruptedException {
         Database db = opened();
@@ -277,6 +286,7 @@ class ClosingTest extends Case {
         user.start();
         await(inside);
         closer.start();
+        until("the close has begun", () -> isRefused(db::status));
         closer.join(500); // the time in which it would end if it did not wait
         assertTrue(closer.isAlive());
         refused(KedgeException.Closed.class, "closed", db::status);
