@@ -1,5 +1,6 @@
 /* The tables of kedge-admin's commands and options, and the help. */
 #include "backend/admin/verbs.h"
+#include "common/assert.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -287,8 +288,12 @@ static const kedge_admin_command commands[] = {
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
-#define VALUE(member) .offset = offsetof(kedge_admin_line, member)
-#define FLAG(member)  .is_flag = true, .offset = offsetof(kedge_admin_line, member)
+/* The offset of a member; compiles only for a member of this type. */
+#define OFFSET(member, type)                                                                       \
+    (offsetof(kedge_admin_line, member) +                                                          \
+     0 * sizeof(_Generic(&((kedge_admin_line *)0)->member, type * : 0)))
+#define VALUE(member) .offset = OFFSET(member, const char *)
+#define FLAG(member)  .is_flag = true, .offset = OFFSET(member, bool)
 
 static const kedge_admin_option options[] = {
     {"--org", VALUE(organization)},
@@ -330,9 +335,30 @@ const kedge_admin_option *kedge_admin_find_option(const char *name)
     return NULL;
 }
 
+static bool has_letter(char letter)
+{
+    for (size_t at = 0; at < sizeof options / sizeof options[0]; at++) {
+        if (options[at].letter == letter) return true;
+    }
+    return false;
+}
+
+static void assert_row(const kedge_admin_command *command)
+{
+    const unsigned looks = KEDGE_ADMIN_LOOKS | KEDGE_ADMIN_LOOKS_UNLESS_TOLD;
+    const unsigned changes = KEDGE_ADMIN_MAKES_DATA | KEDGE_ADMIN_LOCKS_DATA;
+    unsigned traits = command->traits;
+    KEDGE_ASSERT(command->method == NULL || (traits & looks) == 0);
+    KEDGE_ASSERT((traits & looks) != looks && (traits & changes) != changes);
+    KEDGE_ASSERT((traits & looks) == 0 || (traits & changes) == 0);
+    for (const char *at = command->options; at != NULL && *at != '\0'; at++)
+        KEDGE_ASSERT(has_letter(*at));
+}
+
 const kedge_admin_command *kedge_admin_find(const char *name)
 {
     for (size_t at = 0; at < COMMAND_COUNT; at++) {
+        assert_row(&commands[at]);
         if (strcmp(commands[at].name, name) == 0) return &commands[at];
     }
     return NULL;

@@ -1,4 +1,4 @@
-/* The commands of kedge-admin: most are one request to the backend. */
+/* The commands of kedge-admin, most of which are one request to the backend, and its options. */
 #ifndef KEDGE_BACKEND_ADMIN_COMMANDS_H
 #define KEDGE_BACKEND_ADMIN_COMMANDS_H
 
@@ -56,7 +56,7 @@ typedef struct kedge_admin_option {
 #define KEDGE_ADMIN_OPENS_DATA_ITSELF 2  /* main.c opens no stores for it */
 #define KEDGE_ADMIN_MAKES_DATA        4  /* may come before there is any data */
 #define KEDGE_ADMIN_LOCKS_DATA        8  /* nobody else may use the data folder meanwhile */
-#define KEDGE_ADMIN_LOOKS             16 /* changes nothing; so does a request with GET */
+#define KEDGE_ADMIN_LOOKS             16 /* changes nothing; of a request the method says so */
 #define KEDGE_ADMIN_LOOKS_UNLESS_TOLD 32 /* changes something with --remove or --repair only */
 
 typedef struct kedge_admin kedge_admin; /* verbs.h */
@@ -78,6 +78,7 @@ kedge_status kedge_admin_parse(int argc, char **argv, kedge_admin_line *line,
                                const kedge_admin_command **command, kedge_error *error);
 /* NULL: there is none of this name. */
 const kedge_admin_command *kedge_admin_find(const char *name);
+/* NULL: there is none of this name here. */
 const kedge_admin_option *kedge_admin_find_option(const char *name);
 void kedge_admin_write_help(kedge_buffer *out);
 

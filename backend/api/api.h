@@ -35,6 +35,8 @@ typedef struct kedge_api_request {
     void *room_context;
 } kedge_api_request;
 
+#define KEDGE_API_METHODS_SIZE 48 /* of all methods that there are, with a NUL */
+
 typedef struct kedge_api_response kedge_api_response;
 
 /* A mutator that this server lacks, or has in an older version, and that a mutation waits for. */
@@ -64,6 +66,7 @@ struct kedge_api_response {
     bool immutable;                            /* may be cached for ever */
     int32_t retry_after_s;                     /* 0: none */
     char content_range[KEDGE_WIRE_RANGE_SIZE]; /* "" when none */
+    char allow[KEDGE_API_METHODS_SIZE];        /* of a 405: the path's methods; "" when none */
     kedge_buffer body;
     /* The cause of a 500 or 503, or of items that were left out. Only for the log: it may contain
      * names that users must not see. */
@@ -103,6 +106,9 @@ void kedge_api_rest_free(kedge_api_response *response);
 /* Writes a problem document; front ends use it for failures of their own. */
 void kedge_api_problem(kedge_api_response *response, int status, const char *code,
                        const char *detail);
+
+/* 405. `methods` are those that the path has, joined by ", ", without OPTIONS, which all have. */
+void kedge_api_problem_of_method(kedge_api_response *response, const char *methods);
 
 /* The problem of a budget that is used up: 429, with the time after which to try again. */
 void kedge_api_problem_of_budget(kedge_api_response *response, const char *name, int64_t bound,

@@ -24,10 +24,21 @@ void kedge_api_problem(kedge_api_response *response, int status, const char *cod
     response->content_encoding = NULL;
     response->immutable = false;
     response->retry_after_s = status == 503 ? RETRY_AFTER_S : 0;
+    response->allow[0] = '\0';
     kedge_buffer_free(&response->body);
     kedge_wire_problem_write(status, code, detail, &response->body);
     /* When there is no memory for the document, the response has only the status. */
     if (response->body.no_memory) kedge_buffer_free(&response->body);
+}
+
+void kedge_api_problem_of_method(kedge_api_response *response, const char *methods)
+{
+    char detail[DETAIL_BYTES];
+    char allow[KEDGE_API_METHODS_SIZE];
+    snprintf(allow, sizeof allow, "%s, OPTIONS", methods);
+    snprintf(detail, sizeof detail, "the methods of this path are %s", allow);
+    kedge_api_problem(response, 405, "method-not-allowed", detail);
+    snprintf(response->allow, sizeof response->allow, "%s", allow);
 }
 
 void kedge_api_problem_of_budget(kedge_api_response *response, const char *name, int64_t bound,

@@ -126,18 +126,18 @@ static const api_route *find_route(kedge_api_call *call, kedge_wire_path *patter
                                    kedge_wire_path *path)
 {
     kedge_bytes text = call->request->path;
-    bool known = false;
+    char methods[KEDGE_API_METHODS_SIZE] = "";
     bool cut_up = text.size <= KEDGE_WIRE_PATH_BYTES_MAX && kedge_wire_path_cut(text, path);
     for (size_t at = 0; cut_up && at < sizeof routes / sizeof routes[0]; at++) {
         cut_pattern(&routes[at], pattern);
         if (!kedge_wire_path_matches(pattern, path)) continue;
-        known = true;
         if (kedge_bytes_equal_text(call->request->method, routes[at].method)) return &routes[at];
+        size_t size = strlen(methods);
+        snprintf(methods + size, sizeof methods - size, "%s%s%s", size > 0 ? ", " : "",
+                 routes[at].method, strcmp(routes[at].method, "GET") == 0 ? ", HEAD" : "");
     }
-    if (known) {
-        kedge_api_refuse(call, 405, "method-not-allowed", "this path does not have the method %.*s",
-                         call->request->method.size < 16 ? (int)call->request->method.size : 16,
-                         call->request->method.data);
+    if (methods[0] != '\0') {
+        kedge_api_problem_of_method(call->response, methods);
     } else {
         kedge_api_refuse(call, 404, "route-not-found", "there is nothing at this path");
     }
@@ -329,6 +329,7 @@ void kedge_backend_handle(kedge_backend *backend, const kedge_api_request *reque
     response->immutable = false;
     response->retry_after_s = 0;
     response->content_range[0] = '\0';
+    response->allow[0] = '\0';
     response->damaged_items = 0;
     response->missing.wanted = 0;
     response->changed = false;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NO_RESPONSE "no-answer"
+#define NO_RESPONSE "no-response"
 
 typedef struct counted_action {
     const char *name; /* static storage */

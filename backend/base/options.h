@@ -75,8 +75,8 @@ typedef struct kedge_backend_options {
     /* The records have no transactions: resources are written in the article's order, one record
      * at a time (backend/resource/in_order.c). Not to be changed for a store that has resources. */
     bool resources_in_order;
-    /* Called when a push or a retire has committed, or may have, with a version that covers it, on
-     * the committing thread, without locks held. */
+    /* Called when a push, a retire, a fork or a redelivery has committed, or may have, with a
+     * version that covers it, on the committing thread, without locks held. */
     void (*committed)(void *context, kedge_bytes organization, kedge_bytes project,
                       int64_t version);
     void *committed_context;

@@ -8,29 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_preflight(const char *method)
-{
-    return strcmp(method, "OPTIONS") == 0;
-}
-
-bool kedge_front_serves(const char *method, kedge_bytes path)
-{
-    return is_preflight(method) || kedge_bytes_equal_text(path, "/v1/health");
-}
-
-void kedge_front_serve(const char *method, kedge_api_response *response)
-{
-    if (is_preflight(method)) {
-        response->status = 204;
-    } else if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) {
-        response->status = 200;
-        response->content_type = "application/json";
-        kedge_buffer_append_text(&response->body, "{\"status\":\"ok\"}");
-    } else {
-        kedge_api_problem(response, 405, "method-not-allowed", "this path has the method GET");
-    }
-}
-
 void kedge_response_headers(const kedge_api_response *response, kedge_header_function add,
                             void *context)
 {
@@ -38,6 +15,7 @@ void kedge_response_headers(const kedge_api_response *response, kedge_header_fun
     if (response->content_type) add(context, "Content-Type", response->content_type);
     if (response->content_encoding) add(context, "Content-Encoding", response->content_encoding);
     if (response->content_range[0]) add(context, "Content-Range", response->content_range);
+    if (response->allow[0]) add(context, "Allow", response->allow);
     if (response->retry_after_s) {
         snprintf(number, sizeof number, "%d", response->retry_after_s);
         add(context, "Retry-After", number);
@@ -56,7 +34,7 @@ void kedge_response_cors(const kedge_cors_origins *origins, const char *origin, 
     add(context, "Access-Control-Allow-Origin", origin);
     add(context, "Access-Control-Expose-Headers",
         "Retry-After, Content-Range, Kedge-Cost, X-Request-Id");
-    if (!is_preflight(method)) return;
+    if (strcmp(method, "OPTIONS") != 0) return;
     add(context, "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE, OPTIONS");
     add(context, "Access-Control-Allow-Headers",
         "Authorization, Content-Type, Content-Encoding, Range, "

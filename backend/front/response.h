@@ -1,5 +1,4 @@
-/* What every front end does alike: requests that it serves without a backend or a token, the
- * headers of a response, and its line in the log. */
+/* What every front end adds to a response: its headers, and its line in the log. */
 #ifndef KEDGE_BACKEND_FRONT_RESPONSE_H
 #define KEDGE_BACKEND_FRONT_RESPONSE_H
 
@@ -8,11 +7,6 @@
 #include "backend/front/origins.h"
 
 typedef void (*kedge_header_function)(void *context, const char *name, const char *value);
-
-/* Whether it is a request that needs neither a backend nor a token: OPTIONS (the preflight of CORS)
- * or /v1/health, which has the methods GET and HEAD. */
-bool kedge_front_serves(const char *method, kedge_bytes path);
-void kedge_front_serve(const char *method, kedge_api_response *response);
 
 /* The headers of any response. */
 void kedge_response_headers(const kedge_api_response *response, kedge_header_function add,

@@ -232,9 +232,7 @@ bool kedge_exchange_run_events(kedge_exchange *exchange, kedge_backend *backend,
     event_call call = {.exchange = exchange, .backend = backend, .who = exchange->who};
     if (!split(path, &call)) return false;
     if (strcmp(exchange->method, call.stream ? "GET" : "POST") != 0) {
-        kedge_exchange_problem(exchange, 405, "method-not-allowed",
-                               call.stream ? "events have the method GET"
-                                           : "tickets have the method POST");
+        kedge_api_problem_of_method(&exchange->response, call.stream ? "GET" : "POST");
         return true;
     }
     if (!read_names(&call)) return true;

@@ -2,7 +2,7 @@
 #include "backend/http/exchange.h"
 
 #include "backend/front/body.h"
-#include "backend/front/response.h"
+#include "backend/front/health.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -96,14 +96,6 @@ static const char *method_of(const kedge_exchange *exchange)
     return strcmp(exchange->method, "HEAD") == 0 ? "GET" : exchange->method;
 }
 
-/* False with a problem. */
-static bool check_is_get(kedge_exchange *exchange)
-{
-    if (strcmp(method_of(exchange), "GET") == 0) return true;
-    kedge_exchange_problem(exchange, 405, "method-not-allowed", "this path has the method GET");
-    return false;
-}
-
 static kedge_bytes query_of(const kedge_exchange *exchange)
 {
     const char *mark = exchange->target + path_of(exchange).size;
@@ -174,8 +166,11 @@ static bool run_metrics(kedge_exchange *exchange, kedge_bytes path)
     kedge_exchange_context *context = exchange->context;
     if (!kedge_bytes_equal_text(path, "/v1/metrics")) return false;
     kedge_backend *backend;
-    if (!check_is_get(exchange) || !may_read_metrics(exchange) || !has_backend(exchange, &backend))
+    if (strcmp(method_of(exchange), "GET") != 0) {
+        kedge_api_problem_of_method(&exchange->response, "GET, HEAD");
         return true;
+    }
+    if (!may_read_metrics(exchange) || !has_backend(exchange, &backend)) return true;
     exchange->response.status = 200;
     exchange->response.content_type = "text/plain; version=0.0.4";
     kedge_metrics_write(&context->metrics, &exchange->response.body);

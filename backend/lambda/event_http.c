@@ -2,6 +2,7 @@
 #include "backend/lambda/event_http.h"
 
 #include "backend/front/body.h"
+#include "backend/front/health.h"
 #include "backend/front/response.h"
 #include "backend/lambda/event_path.h"
 #include "common/base64.h"
@@ -204,6 +205,11 @@ static bool authenticate(http_call *call, kedge_auth_result *who)
     return false;
 }
 
+static bool is_head(const http_call *call)
+{
+    return strcmp(call->method, "HEAD") == 0;
+}
+
 static void respond(http_call *call)
 {
     kedge_bytes path = kedge_buffer_bytes(&call->path);
@@ -214,9 +220,8 @@ static void respond(http_call *call)
         !kedge_body_decode(or_null(call->content_encoding), false, &call->body, &call->response)) {
         return;
     }
-    bool head = strcmp(call->method, "HEAD") == 0;
     kedge_api_request request = {
-        .method = kedge_bytes_of(head ? "GET" : call->method),
+        .method = kedge_bytes_of(is_head(call) ? "GET" : call->method),
         .path = path,
         .query = kedge_buffer_bytes(&call->query),
         .body = kedge_buffer_bytes(&call->body),
@@ -231,7 +236,6 @@ static void respond(http_call *call)
                           "the response has more bytes than Lambda can carry; read it in pages, or "
                           "with Range");
     }
-    if (head) kedge_buffer_clear(&call->response.body);
 }
 
 /* ---- writing the response ---- */
@@ -326,6 +330,7 @@ static kedge_status run(const kedge_lambda *lambda, kedge_bytes event, int64_t d
     if (read_event(&call, event)) handle(&call);
     kedge_deadline_set(NULL);
     kedge_buffer_free(&call.body);
+    if (is_head(&call)) kedge_buffer_clear(&call.response.body);
     log_response(&call);
     kedge_status status = write_response(&call, out, error);
     kedge_buffer_free(&call.path);

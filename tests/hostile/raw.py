@@ -1,4 +1,5 @@
 """Requests as bytes: several at once on one connection, and what comes back."""
+import contextlib
 import json
 import pathlib
 import re
@@ -10,6 +11,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "server"))
 
 HOST = b"Host: 127.0.0.1\r\n"
 END = b"\r\n\r\n"
+TIMEOUT_S = 30 # shorter than the server waits for another request (KEDGE_SERVER_IDLE_TIMEOUT_S)
 
 
 class Answer:
@@ -86,12 +88,31 @@ class Peer:
         self.raw.close()
 
 
+def the_answer(port, data):
+    """The response to `data`, which is one whole request. Fails when there is another one."""
+    seen, cut = b"", None
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) as raw:
+        raw.sendall(data)
+        while not cut:
+            piece = raw.recv(1 << 20)
+            assert piece, f"closed after {seen[:300]!r}"
+            seen += piece
+            cut = cut_answer(seen)
+        answer, rest = cut
+        with contextlib.suppress(OSError): # it has closed the connection already
+            raw.shutdown(socket.SHUT_WR)
+            while piece := raw.recv(1 << 20):
+                rest += piece
+    assert rest == b"", rest[:300]
+    return answer
+
+
 def everything(port, data, then_end):
     """All that comes on a connection of its own after `data`, until the server ends it. With `then_end` for data after
     which the server may wait for more: the sending side is closed. The server takes a peer that does so for gone, and
     may end what it still does for it with 503."""
     seen = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=180) as raw:
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S) as raw:
         try:
             raw.sendall(data)
             if then_end:

@@ -190,7 +190,9 @@ class Requests(LambdaCase):
         for line in lines_of(self.functions[0], "responded"):
             self.assertNotIn(line["level"], ("warning", "error"), line)
         self.assertEqual(ann.ask("GET", "/v1/health").json, {"status": "ok"})
-        self.assertEqual(ann.ask("POST", "/v1/health").status, 405)
+        refused = ann.ask("POST", "/v1/health")
+        self.assertEqual((refused.status, refused.code), (405, "method-not-allowed"))
+        self.assertEqual(refused.headers["allow"], "GET, HEAD, OPTIONS")
 
     def test_a_project_may_be_called_events(self):
         ann = self.project(self.start(), "/v1/orgs/acme/projects/events")
@@ -250,7 +252,9 @@ class Requests(LambdaCase):
 
     def test_the_head_of_a_response_has_no_body(self):
         ann = self.project(self.start())
-        self.assertEqual(ann.ask("HEAD", "/v1/limits").body, b"")
+        for path in ("/v1/limits", "/v1/health", "/v1/metrics"):
+            self.assertEqual(ann.ask("HEAD", path).body, b"", path)
+        self.assertEqual(ann.ask("GET", "/v1/health").json, {"status": "ok"})
 
 
 class Edges(LambdaCase):

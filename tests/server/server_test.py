@@ -39,12 +39,14 @@ class Requests(OpenServer):
         self.assertEqual((response["outcome"], response["code"]), ("rejected", "note-deleted"))
 
     def test_methods_that_a_path_does_not_know_get_405(self):
-        paths = {"/v1/health": "GET", "/v1/metrics": "GET", BASE + "/events": "GET",
-                 BASE + "/events/ticket": "POST", BASE + "/push": "POST", BASE + "/versions": "GET"}
+        get, post = "GET, HEAD, OPTIONS", "POST, OPTIONS"
+        paths = {"/v1/health": get, "/v1/metrics": get, BASE + "/events": "GET, OPTIONS", BASE + "/events/ticket": post,
+                 BASE + "/push": post, BASE + "/versions": get, BASE: "PUT, GET, HEAD, OPTIONS"}
         for path, known in paths.items():
-            for method in {"GET", "POST", "DELETE", "PATCH", "OPTIONSX", "PROPFIND"} - {known}:
-                status, _, response = self.server.request(method, path)
+            for method in {"GET", "POST", "DELETE", "PATCH", "OPTIONSX", "PROPFIND"} - set(known.split(", ")):
+                status, headers, response = self.server.request(method, path)
                 self.assertEqual((status, response["code"]), (405, "method-not-allowed"), (method, path))
+                self.assertEqual(headers["Allow"], known, (method, path))
 
     def test_head_is_a_get_without_its_body(self):
         self.push("a", put("n1", 1))
