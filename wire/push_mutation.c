@@ -337,6 +337,19 @@ static kedge_status digest_canonical(kedge_bytes args, const mutation_members *m
     return KEDGE_OK;
 }
 
+/* Of args that are too deep to be made canonical, as they were sent: a native client sends
+ * canonical ones. */
+static kedge_status digest_deep(kedge_bytes args, const mutation_members *members,
+                                kedge_wire_mutation *out, kedge_buffer *scratch, kedge_error *error)
+{
+    kedge_buffer_clear(scratch);
+    kedge_status status = kedge_json_canonical(members->name, scratch, error);
+    if (status != KEDGE_OK) return status;
+    kedge_bytes name = {scratch->data + 1, scratch->size - 2};
+    kedge_wire_digest(args, name, out->uid, out->digest);
+    return KEDGE_OK;
+}
+
 static void digest_raw(kedge_bytes element, kedge_wire_mutation *out)
 {
     uint8_t hash[KEDGE_SHA256_SIZE];
@@ -373,8 +386,9 @@ static kedge_status read_checked(push_text *into, kedge_bytes element,
         kedge_bytes sent = out->args;
         set_invalid(out, deep ? "args-invalid" : "mutation-invalid", why.message);
         make_invalid(element, out);
-        /* Its client knows it by its args: to another digest it would rotate again and again. */
-        if (deep) kedge_wire_digest(sent, out->name, out->uid, out->digest);
+        /* The client computes this digest, too. If the server recorded another one, the client
+         * would take the outcome for that of another mutation, and rotate without end. */
+        if (deep) return digest_deep(sent, members, out, scratch, error);
     } else if (out->invalid_code != NULL) {
         out->args = KEDGE_BYTES("null");
         out->args_are_canonical = false;

@@ -5,8 +5,9 @@
 #include "wire/push.h"
 
 /* The digest of a mutation, by which client and server check that they mean the same mutation.
- * `args` is canonical JSON. `name` is the text between the quotes in canonical JSON: the name
- * itself, when it needs no escapes. `uid` is hexadecimal digits, or empty when there is none. */
+ * `args` is canonical JSON, or args that are too deep for it, as they were sent. `name` is the text
+ * between the quotes in canonical JSON: the name itself, when it needs no escapes. `uid` is
+ * hexadecimal digits, or empty when there is none. */
 void kedge_wire_digest(kedge_bytes args, kedge_bytes name, kedge_bytes uid,
                        uint8_t digest[KEDGE_DIGEST_SIZE]);
 

@@ -35,7 +35,8 @@ typedef struct kedge_api_request {
     void *room_context;
 } kedge_api_request;
 
-#define KEDGE_API_METHODS_SIZE 48 /* of all methods that there are, with a NUL */
+#define KEDGE_API_METHODS_SIZE                                                                     \
+    (sizeof "GET, HEAD, POST, PUT, DELETE, OPTIONS") /* all that there are */
 
 typedef struct kedge_api_response kedge_api_response;
 

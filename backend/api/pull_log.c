@@ -291,8 +291,8 @@ static bool wants_snapshot(const log_pull *pull, bool gap)
            pull->last_snapshot - pull->from > BEHIND_MAX;
 }
 
-/* `*carried` false: the response has more bytes than the front end can carry. Another one must have
- * appended its entry. */
+/* `*carried` false: the response has more bytes than the front end can carry. Its entry was
+ * appended by another front end, or was small enough as gzip, which this client does not take. */
 static kedge_status check_size(const log_pull *pull, bool *carried)
 {
     kedge_api_call *call = pull->call;
@@ -319,7 +319,10 @@ static kedge_status respond_news(log_pull *pull)
         return KEDGE_OK;
     }
     kedge_buffer_clear(&pull->call->response->body);
-    return respond_snapshot(pull);
+    status = respond_snapshot(pull);
+    if (kedge_api_report_damaged_snapshot(pull->call, status))
+        kedge_logged_make_anew(&pull->call->project, pull->head);
+    return status;
 }
 
 static kedge_status respond(log_pull *pull)

@@ -15,6 +15,7 @@
 #include "common/names.h"
 #include "common/percent.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* For which kinds of projects a route is. */

@@ -121,7 +121,8 @@ kedge_status kedge_logged_end_segment(const kedge_project *project, bool *ended,
 /* Call it after an append. When a snapshot is due, requests it, where the stream is followed, or
  * makes it, by `later` where the backend has that option. */
 void kedge_logged_maintain(kedge_state *state);
-/* Asks for a snapshot, or lets one be made, before it is due: the last one is damaged. Does nothing
+/* Asks for a snapshot, or lets one be made, before it is due: the last one is damaged, or there is
+ * none behind an entry that no response of this front end can carry. Does nothing
  * where the backend has neither a stream that is followed nor `later`, nor within KEDGE_REMAKE_MS
  * of the last try for the project. Failures are reported. `version` is any of the project. */
 void kedge_logged_make_anew(const kedge_project *project, const kedge_version *version);

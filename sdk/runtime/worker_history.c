@@ -31,10 +31,19 @@ static kedge_status copy_members(kedge_json_writer *writer, kedge_bytes object,
     for (; **names != '\0' && status == KEDGE_OK; names++) {
         if (!kedge_json_member(object, *names, &value)) continue;
         kedge_json_key(writer, *names);
-        kedge_json_raw(writer, KEDGE_BYTES(""));
+        kedge_json_raw(writer, KEDGE_BYTES("")); /* what the buffer gets next is the value */
         status = kedge_json_normalize(value, KEDGE_LIMIT_JSON_DEPTH, writer->buffer, NULL);
     }
     return status;
+}
+
+static bool is_whole(kedge_bytes object)
+{
+    kedge_bytes key, value;
+    kedge_json_iterator members = kedge_json_iterate(object);
+    while (kedge_json_next_member(&members, &key, &value)) {
+    }
+    return kedge_json_type_of(object) == KEDGE_JSON_OBJECT && !members.failed;
 }
 
 typedef kedge_status (*copy_function)(kedge_json_writer *writer, kedge_bytes object);
@@ -47,7 +56,7 @@ static kedge_status copy_all(kedge_json_writer *writer, kedge_bytes array, copy_
     kedge_json_iterator iterator = kedge_json_iterate(array);
     kedge_json_begin_array(writer);
     while (status == KEDGE_OK && kedge_json_next_element(&iterator, &object)) {
-        if (kedge_json_type_of(object) != KEDGE_JSON_OBJECT) return KEDGE_INVALID_JSON;
+        if (!is_whole(object)) return KEDGE_INVALID_JSON;
         kedge_json_begin_object(writer);
         status = copy(writer, object);
         kedge_json_end_object(writer);
@@ -77,14 +86,16 @@ static kedge_status copy_version(kedge_json_writer *writer, kedge_bytes version)
 kedge_status kedge_history_reshape(kedge_bytes body, kedge_buffer *versions, kedge_error *error)
 {
     kedge_bytes key, value, list = {NULL, 0};
+    size_t size_before = versions->size;
     kedge_json_writer writer = kedge_json_write(versions);
     kedge_json_iterator members = kedge_json_iterate(body);
     while (kedge_json_next_member(&members, &key, &value))
         if (kedge_json_text_equals(key, "versions")) list = value;
     kedge_status status =
         members.failed ? KEDGE_INVALID_JSON : copy_all(&writer, list, copy_version);
-    if (status != KEDGE_OK) return no_list(status, error);
-    return kedge_buffer_status(versions, error);
+    if (status == KEDGE_OK) return kedge_buffer_status(versions, error);
+    kedge_buffer_truncate(versions, size_before);
+    return no_list(status, error);
 }
 
 void kedge_history_free(kedge_history_call *call)

@@ -98,7 +98,8 @@ static void move_group(kedge_store *store, const undo_call *call, kedge_edit *ma
     kedge_undo_log_push(log, call->redo ? &log->undo : &log->redo, &next);
 }
 
-/* The values of a group stand deeper in the args than in their items, and its paths are escaped. */
+/* The args of an item's edit were within the limits. These may be over them: a value stands deeper
+ * in them than in its item, and the keys of a path are escaped. */
 static kedge_status write_args(const kedge_undo_group *group, kedge_buffer *args,
                                kedge_error *error)
 {
@@ -113,6 +114,7 @@ static kedge_status take_back(kedge_store *store, const undo_call *call, kedge_u
                               kedge_error *error)
 {
     kedge_error why = {0};
+    bool oversized = false; /* the args that would take the group back */
     kedge_undo_group *group = kedge_undo_log_top(from);
     kedge_buffer args = kedge_buffer_make(store->allocator);
     kedge_edit made = {
@@ -121,7 +123,10 @@ static kedge_status take_back(kedge_store *store, const undo_call *call, kedge_u
     if (status == KEDGE_OK && group->count == 0)
         status = kedge_fail(&why, KEDGE_REJECTED, "restore-conflict",
                             "none of the group's edits stands");
-    if (status == KEDGE_OK) status = write_args(group, &args, &why);
+    if (status == KEDGE_OK) {
+        status = write_args(group, &args, &why);
+        oversized = status == KEDGE_LIMIT_EXCEEDED;
+    }
     made.args = kedge_buffer_bytes(&args);
     if (status == KEDGE_OK) status = kedge_edit_make(store, &made, &why);
     if (status == KEDGE_OK) {
@@ -131,7 +136,7 @@ static kedge_status take_back(kedge_store *store, const undo_call *call, kedge_u
         status = kedge_fail(error, KEDGE_CONFLICT, "undo-conflict", "nothing was taken back: %s",
                             why.message);
     } else {
-        if (status == KEDGE_LIMIT_EXCEEDED) kedge_undo_stack_pop(from);
+        if (oversized) kedge_undo_stack_pop(from);
         kedge_fail(error, status, why.code, "%s", why.message);
     }
     kedge_buffer_free(&args);

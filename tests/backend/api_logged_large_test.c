@@ -2,6 +2,8 @@
  * would keep all clients from what is behind it. */
 #include "tests/backend/api_world.h"
 
+#include "backend/base/backend.h"
+
 #include <string.h>
 
 #include "common/gzip.h"
@@ -49,15 +51,20 @@ static void push(api_world *world, int first, const size_t *sizes, size_t count,
     kedge_buffer_free(&body);
 }
 
-/* Gives the size of the response as gzip. */
-static size_t pull(api_world *world, const char *cookie)
+static int ask_pull(api_world *world, const char *cookie)
 {
-    kedge_buffer packed = kedge_buffer_make(&kedge_allocator_default);
     const char *body = api_format("{\"pullVersion\":1,\"clientGroupID\":\"c1\",\"cookie\":%s,"
                                   "\"kedge\":{\"client\":\"c1\",\"lowest_pending\":1,"
                                   "\"highest_id\":9}}",
                                   cookie);
-    assert_int_equal(api_ask(world, &ann, "POST", BASE "/pull", kedge_bytes_of(body)), 200);
+    return api_ask(world, &ann, "POST", BASE "/pull", kedge_bytes_of(body));
+}
+
+/* Gives the size of the response as gzip. */
+static size_t pull(api_world *world, const char *cookie)
+{
+    kedge_buffer packed = kedge_buffer_make(&kedge_allocator_default);
+    assert_int_equal(ask_pull(world, cookie), 200);
     assert_int_equal(kedge_gzip(kedge_buffer_bytes(&world->response.body), &packed, NULL),
                      KEDGE_OK);
     size_t size = packed.size;
@@ -128,11 +135,40 @@ static void test_a_snapshot_takes_the_place_of_an_entry_that_no_response_can_car
     api_world_free(world);
 }
 
+static bool run_at_once(void *context, void (*run)(void *argument), void *argument)
+{
+    (void)context;
+    run(argument);
+    return true;
+}
+
+static void test_a_damaged_snapshot_behind_such_an_entry_is_made_anew(void **state)
+{
+    static const size_t small[] = {10}, large[] = {1600000};
+    api_world *world = new_world();
+    (void)state;
+    push(world, 1, small, 1, true);
+    pull(world, "null");
+    const char *cookie = api_cookie(world);
+    push(world, 2, large, 1, true);
+    push(world, 3, small, 1, true);
+    assert_int_equal(api_ask(world, &root, "POST", BASE "/snapshot", KEDGE_BYTES("")), 200);
+    api_world_lose_blobs(world, "acme/projects/sheet/versions/", true);
+    carry(world, CARRIED);
+    world->backend->options.later = run_at_once;
+    assert_int_equal(ask_pull(world, cookie), 500);
+    assert_int_equal(world->background_failures[KEDGE_BACKGROUND_LOG_SNAPSHOTS], 1);
+    assert_true(pull(world, cookie) < 10000);
+    assert_int_equal(api_number(world, "kedge.snapshot.version"), 3);
+    api_world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_args_that_no_response_can_carry_are_rejected),
         cmocka_unit_test(test_a_snapshot_takes_the_place_of_an_entry_that_no_response_can_carry),
+        cmocka_unit_test(test_a_damaged_snapshot_behind_such_an_entry_is_made_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

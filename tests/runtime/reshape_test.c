@@ -15,6 +15,7 @@ static kedge_status reshape(const kedge_allocator *allocator, const char *body, 
 {
     kedge_buffer versions = kedge_buffer_make(allocator);
     kedge_status status = kedge_history_reshape(kedge_bytes_of(body), &versions, NULL);
+    if (status != KEDGE_OK) assert_int_equal(versions.size, 0);
     snprintf(text, 512, "%.*s", status == KEDGE_OK ? (int)versions.size : 0, versions.data);
     kedge_buffer_free(&versions);
     return status;
@@ -60,6 +61,9 @@ static void test_what_is_no_list_of_versions_is_refused(void **state)
                                          "{\"versions\":[1]}",
                                          "{\"versions\":[{\"version\":01}]}",
                                          "{\"versions\":[{\"mutations\":{}}]}",
+                                         "{\"versions\":[{\"version\":1,\"mutations\" [{}]}]}",
+                                         "{\"versions\":[{\"version\":1 \"mutations\":[{}]}]}",
+                                         "{\"versions\":[{\"mutations\":[{\"id\":1 \"args\":2}]}]}",
                                          "{\"versions\":[{\"mutations\":[1]}]}",
                                          "{\"versions\":[{\"mutations\":[{\"args\":[01]}]}]}"};
     char text[512];

@@ -55,21 +55,20 @@ class Server:
             raise
         return self.process.returncode
 
-    def scheduled(self):
-        """The seconds in which the main thread has computed so far, or waited for a processor that others had."""
-        told = pathlib.Path(f"/proc/{self.process.pid}/schedstat").read_text().split()
-        return (int(told[0]) + int(told[1])) / 1e9
+    def without_processor(self):
+        """The seconds for which the main thread has waited so far for a processor that others had."""
+        return int(pathlib.Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[1]) / 1e9
 
     def stop_within(self, seconds, meanwhile=lambda: None):
-        """Stops it, which takes at most so many seconds, but for those in which its main thread is not waiting."""
-        began, before = time.monotonic(), self.scheduled()
+        """Stops it, which takes at most so many seconds, but for those in which others have the processor."""
+        began, before = time.monotonic(), self.without_processor()
         self.process.send_signal(signal.SIGTERM)
         meanwhile()
         wait_for(lambda: os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
         took = time.monotonic() - began
-        waited = took - (self.scheduled() - before)
+        own = took - (self.without_processor() - before)
         code = self.stop()
-        assert waited < seconds * SLOWER, f"it took {took:.2f} s, of which it waited {waited:.2f} s"
+        assert own < seconds * SLOWER, f"it took {took:.2f} s, of which others had the processor for {took - own:.2f} s"
         return code
 
     def request(self, method, path, body=None, headers=None, timeout=60):

@@ -2,6 +2,8 @@
  * others, and those that did nothing in the end. */
 #include "tests/store/fixture.h"
 
+#include "sdk/store/store_internal.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -130,6 +132,37 @@ static void test_a_group_whose_args_would_be_too_large_is_not_undone(void **stat
     assert_string_equal(f.error.code, "args-too-large");
     assert_int_equal(take_back(&f, false, &result), KEDGE_NOT_FOUND);
     kedge_buffer_free(&args);
+    fixture_end(&f);
+}
+
+/* The next edit that it makes has this id. */
+static void set_next_id(fixture *f, int64_t id)
+{
+    kedge_outbox_meta meta;
+    kedge_store_db *outbox = &f->store->outbox;
+    assert_int_equal(kedge_store_db_begin(outbox, NULL), KEDGE_OK);
+    assert_int_equal(kedge_outbox_meta_read(outbox, &meta, NULL), KEDGE_OK);
+    meta.highest_id = id - 1;
+    assert_int_equal(kedge_outbox_meta_write(outbox, &meta, NULL), KEDGE_OK);
+    assert_int_equal(kedge_store_db_commit(outbox, NULL), KEDGE_OK);
+}
+
+static void test_a_group_stays_when_another_limit_than_that_of_its_args_refuses_it(void **state)
+{
+    (void)state;
+    fixture f;
+    kedge_undo_result result = KEDGE_UNDO_RESULT_INIT;
+    fixture_begin(&f);
+    fixture_open(&f);
+    begin_group(&f, "");
+    fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"1\",\"value\":1}");
+    end_group(&f);
+    set_next_id(&f, KEDGE_LIMIT_MUTATION_ID + 1);
+    assert_int_equal(take_back(&f, false, &result), KEDGE_LIMIT_EXCEEDED);
+    assert_string_equal(f.error.code, "mutation-ids-exhausted");
+    assert_int_equal(state_of(&f).undo_count, 1);
+    set_next_id(&f, 2);
+    assert_int_equal(take_back(&f, false, &result), KEDGE_OK);
     fixture_end(&f);
 }
 
@@ -277,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_groups_have_their_order_labels_and_bounds),
         cmocka_unit_test(test_a_group_over_its_bounds_stands_and_cannot_be_undone),
         cmocka_unit_test(test_a_group_whose_args_would_be_too_large_is_not_undone),
+        cmocka_unit_test(test_a_group_stays_when_another_limit_than_that_of_its_args_refuses_it),
         cmocka_unit_test(test_edits_outside_a_group_and_refused_ones_are_in_none),
         cmocka_unit_test(test_a_cancelled_increment_is_not_subtracted),
         cmocka_unit_test(test_a_cancelled_undo_is_not_redone),

@@ -376,23 +376,28 @@ static void test_args_that_are_nested_too_deep_are_digested_as_they_were_sent(vo
 {
     uint8_t digest[KEDGE_DIGEST_SIZE];
     char args[2 * (KEDGE_LIMIT_JSON_DEPTH + 1) + 1] = "";
-    char body[512];
-    kedge_bytes uid = KEDGE_BYTES("00112233445566778899aabbccddeeff");
+    char body[1024];
+    kedge_bytes uid = KEDGE_BYTES("00112233445566778899aabbccddeeff"), none = {NULL, 0};
     kedge_wire_push_request read;
     (void)state;
     memset(args, '[', KEDGE_LIMIT_JSON_DEPTH + 1);
     memset(args + KEDGE_LIMIT_JSON_DEPTH + 1, ']', KEDGE_LIMIT_JSON_DEPTH + 1);
     snprintf(body, sizeof body,
              AROUND("{\"clientID\":\"c\",\"id\":1,\"name\":\"kedge.restore\",\"args\":%s,"
-                    "\"timestamp\":1,\"uid\":\"%s\"}"),
-             args, uid.data);
+                    "\"timestamp\":1,\"uid\":\"%s\"},"
+                    "{\"clientID\":\"c\",\"id\":2,\"name\":\"\\u0022n\",\"args\":%s,"
+                    "\"timestamp\":1}"),
+             args, uid.data, args);
     kedge_wire_request request = {.body = kedge_bytes_of(body)};
     assert_int_equal(kedge_wire_push_request_read(&kedge_allocator_default, &request, &read, NULL),
                      KEDGE_OK);
-    assert_int_equal(read.count, 1);
+    assert_int_equal(read.count, 2);
     assert_string_equal(read.mutations[0].invalid_code, "args-invalid");
     kedge_wire_digest(kedge_bytes_of(args), KEDGE_BYTES("kedge.restore"), uid, digest);
     assert_memory_equal(read.mutations[0].digest, digest, KEDGE_DIGEST_SIZE);
+    assert_string_equal(read.mutations[1].invalid_code, "args-invalid");
+    kedge_wire_digest(kedge_bytes_of(args), KEDGE_BYTES("\\\"n"), none, digest);
+    assert_memory_equal(read.mutations[1].digest, digest, KEDGE_DIGEST_SIZE);
     kedge_wire_push_request_free(&read);
 }
 

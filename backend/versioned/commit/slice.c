@@ -240,8 +240,8 @@ static kedge_status decide(kedge_slice *slice, size_t position, kedge_version_mu
 
 /* ---- what clients must get ---- */
 
-/* A client gets the args of a log project's mutation, as gzip, in one response. Up to so many bytes
- * of a slice nobody looks at how they compress. */
+/* A client gets the args of a log project's mutation, as gzip, in one response. Args up to this
+ * size are taken without compressing them. Larger ones are compressed, to see whether they fit. */
 static size_t args_bytes_max(const kedge_slice *slice)
 {
     size_t most = slice->project->backend->options.response_bytes_max / 2;
@@ -249,7 +249,7 @@ static size_t args_bytes_max(const kedge_slice *slice)
     return bounded ? most : KEDGE_SLICE_ARGS_BYTES;
 }
 
-/* What no response of this front end could carry would keep every client from what is behind it. */
+/* Rejects args that no response of this front end can carry: clients could not get past them. */
 static kedge_status bound_args(kedge_slice *slice, kedge_version_mutation *mutation,
                                kedge_error *error)
 {
