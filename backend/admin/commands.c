@@ -288,12 +288,14 @@ static const kedge_admin_command commands[] = {
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
-/* The offset of a member; compiles only for a member of this type. */
-#define OFFSET(member, type)                                                                       \
-    (offsetof(kedge_admin_line, member) +                                                          \
-     0 * sizeof(_Generic(&((kedge_admin_line *)0)->member, type * : 0)))
-#define VALUE(member) .offset = OFFSET(member, const char *)
-#define FLAG(member)  .is_flag = true, .offset = OFFSET(member, bool)
+/* The offsets of members. Each compiles only for a member of its type. */
+#define MEMBER(member) &((kedge_admin_line *)0)->member
+#define VALUE(member)                                                                              \
+    .offset = offsetof(kedge_admin_line, member) +                                                 \
+              0 * sizeof(_Generic(MEMBER(member), const char ** : 0))
+#define FLAG(member)                                                                               \
+    .is_flag = true, .offset = offsetof(kedge_admin_line, member) +                                \
+                               0 * sizeof(_Generic(MEMBER(member), bool * : 0))
 
 static const kedge_admin_option options[] = {
     {"--org", VALUE(organization)},
