@@ -313,6 +313,23 @@ static kedge_status read_members(push_text *into, const mutation_members *member
 
 /* ---- the digest ---- */
 
+/* `deep`: args that are too deep to be made canonical, as they were sent: a native client sends
+ * canonical ones. NULL: the canonical args stand in `scratch`. */
+static kedge_status digest_with_name(const kedge_bytes *deep, const mutation_members *members,
+                                     kedge_wire_mutation *out, kedge_buffer *scratch,
+                                     kedge_error *error)
+{
+    size_t size = scratch->size;
+    kedge_status status = kedge_json_canonical(members->name, scratch, error);
+    if (status != KEDGE_OK) return status;
+    KEDGE_ASSERT(!scratch->no_memory);
+    KEDGE_ASSERT(scratch->size >= size + 2);
+    kedge_bytes name = {scratch->data + size + 1, scratch->size - size - 2};
+    kedge_bytes canonical = {scratch->data, size};
+    kedge_wire_digest(deep != NULL ? *deep : canonical, name, out->uid, out->digest);
+    return KEDGE_OK;
+}
+
 static kedge_status digest_canonical(kedge_bytes args, const mutation_members *members,
                                      kedge_wire_mutation *out, kedge_buffer *scratch,
                                      kedge_error *error)
@@ -320,34 +337,14 @@ static kedge_status digest_canonical(kedge_bytes args, const mutation_members *m
     kedge_buffer_clear(scratch);
     kedge_status status = kedge_json_normalize(args, KEDGE_LIMIT_JSON_DEPTH, scratch, error);
     if (status != KEDGE_OK) return status;
-    size_t args_size = scratch->size;
     out->args_are_canonical = kedge_bytes_equal(args, kedge_buffer_bytes(scratch));
-    if (args_size > KEDGE_LIMIT_ARGS_BYTES) {
+    if (scratch->size > KEDGE_LIMIT_ARGS_BYTES) {
         char message[128];
-        snprintf(message, sizeof message, "args has %zu bytes; at most %d are allowed", args_size,
-                 KEDGE_LIMIT_ARGS_BYTES);
+        snprintf(message, sizeof message, "args has %zu bytes; at most %d are allowed",
+                 scratch->size, KEDGE_LIMIT_ARGS_BYTES);
         set_invalid(out, "args-too-large", message);
     }
-    status = kedge_json_canonical(members->name, scratch, error);
-    if (status != KEDGE_OK) return status;
-    KEDGE_ASSERT(!scratch->no_memory);
-    KEDGE_ASSERT(scratch->size >= args_size + 2);
-    kedge_bytes name = {scratch->data + args_size + 1, scratch->size - args_size - 2};
-    kedge_wire_digest((kedge_bytes){scratch->data, args_size}, name, out->uid, out->digest);
-    return KEDGE_OK;
-}
-
-/* Of args that are too deep to be made canonical, as they were sent: a native client sends
- * canonical ones. */
-static kedge_status digest_deep(kedge_bytes args, const mutation_members *members,
-                                kedge_wire_mutation *out, kedge_buffer *scratch, kedge_error *error)
-{
-    kedge_buffer_clear(scratch);
-    kedge_status status = kedge_json_canonical(members->name, scratch, error);
-    if (status != KEDGE_OK) return status;
-    kedge_bytes name = {scratch->data + 1, scratch->size - 2};
-    kedge_wire_digest(args, name, out->uid, out->digest);
-    return KEDGE_OK;
+    return digest_with_name(NULL, members, out, scratch, error);
 }
 
 static void digest_raw(kedge_bytes element, kedge_wire_mutation *out)
@@ -388,7 +385,7 @@ static kedge_status read_checked(push_text *into, kedge_bytes element,
         make_invalid(element, out);
         /* The client computes this digest, too. If the server recorded another one, the client
          * would take the outcome for that of another mutation, and rotate without end. */
-        if (deep) return digest_deep(sent, members, out, scratch, error);
+        if (deep) return digest_with_name(&sent, members, out, scratch, error);
     } else if (out->invalid_code != NULL) {
         out->args = KEDGE_BYTES("null");
         out->args_are_canonical = false;

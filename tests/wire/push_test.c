@@ -462,15 +462,12 @@ static void test_another_version_of_push_is_read_no_further(void **state)
     kedge_wire_push_request_free(&read);
 }
 
-static bool read_all(const kedge_allocator *allocator, void *context)
+static bool read_body(const kedge_allocator *allocator, void *context)
 {
-    static const char body[] =
-        AROUND("{\"clientID\":\"\\u0063\",\"id\":1,\"name\":\"\\u0063\",\"timestamp\":1,"
-               "\"args\":{\"b\":[1.0],\"a\":2}}");
+    const char *body = context;
     kedge_wire_push_request read;
-    kedge_wire_request request = {.body = KEDGE_BYTES(body)};
+    kedge_wire_request request = {.body = kedge_bytes_of(body)};
     kedge_error error = {0};
-    (void)context;
     kedge_status status = kedge_wire_push_request_read(allocator, &request, &read, &error);
     if (status != KEDGE_OK) assert_int_equal(error.status, KEDGE_NO_MEMORY);
     kedge_wire_push_request_free(&read);
@@ -479,8 +476,20 @@ static bool read_all(const kedge_allocator *allocator, void *context)
 
 static void test_every_failed_allocation_is_survived(void **state)
 {
+    char plain[] = AROUND("{\"clientID\":\"\\u0063\",\"id\":1,\"name\":\"\\u0063\",\"timestamp\":1,"
+                          "\"args\":{\"b\":[1.0],\"a\":2}}");
+    char name[6 * KEDGE_LIMIT_NAME_BYTES + 1] = "", args[2 * KEDGE_LIMIT_JSON_DEPTH + 3] = "";
+    char deep[1024];
     (void)state;
-    assert_true(failing_allocator_try_every_call(read_all, NULL, 1000) > 0);
+    for (size_t i = 0; i < KEDGE_LIMIT_NAME_BYTES; i++)
+        memcpy(name + 6 * i, "\\u0001", 6);
+    memset(args, '[', KEDGE_LIMIT_JSON_DEPTH + 1);
+    memset(args + KEDGE_LIMIT_JSON_DEPTH + 1, ']', KEDGE_LIMIT_JSON_DEPTH + 1);
+    snprintf(deep, sizeof deep,
+             AROUND("{\"clientID\":\"c\",\"id\":1,\"name\":\"%s\",\"timestamp\":1,\"args\":%s}"),
+             name, args);
+    assert_true(failing_allocator_try_every_call(read_body, plain, 1000) > 0);
+    assert_true(failing_allocator_try_every_call(read_body, deep, 1000) > 0);
     assert_true(failing_allocator_try_every_call(read_cut_with, NULL, 0) > 2);
 }
 
