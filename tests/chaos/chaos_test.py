@@ -176,8 +176,9 @@ def run(mode, seconds, seed, total):
         chaos.catch_up()
         edits, verified = chaos.check()
     except AssertionError:
-        for server in chaos.servers:
+        for number, server in enumerate(chaos.servers):
             print(server.log_path.read_text()[-3000:])
+            shutil.copy(server.log_path, pathlib.Path(os.environ["KEDGE_CHAOS_STACK"]) / "logs" / f"server-{number}.log")
         raise
     finally:
         chaos.close()
