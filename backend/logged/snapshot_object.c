@@ -130,7 +130,7 @@ static kedge_status read_members(const kedge_project *project, kedge_bytes text,
 {
     kedge_bytes record;
     kedge_status status = KEDGE_OK;
-    /* By itself: it may have all the depth that is allowed. */
+    /* The record may nest as deep as is allowed, so the object around it is one level too deep. */
     if (kedge_json_member(text, "project", &record))
         status = kedge_json_check(record, KEDGE_LIMIT_JSON_DEPTH, project->allocator, NULL);
     bool fine = status == KEDGE_OK && read_hash(text, hash) &&

@@ -106,17 +106,25 @@ static void test_args_that_no_response_can_carry_are_rejected(void **state)
     api_world_free(world);
 }
 
-/* Another front end has appended it. */
-static void test_a_snapshot_takes_the_place_of_an_entry_that_no_response_can_carry(void **state)
+static const size_t small[] = {10}, large[] = {1600000};
+
+/* Three entries, appended by a front end that carries all; the second is the large one. Gives the
+ * cookie of the first. */
+static const char *push_all(api_world *world)
 {
-    static const size_t small[] = {10}, large[] = {1600000};
-    api_world *world = new_world();
-    (void)state;
     push(world, 1, small, 1, true);
     pull(world, "null");
     const char *cookie = api_cookie(world);
     push(world, 2, large, 1, true);
     push(world, 3, small, 1, true);
+    return cookie;
+}
+
+static void test_a_snapshot_takes_the_place_of_an_entry_that_no_response_can_carry(void **state)
+{
+    api_world *world = new_world();
+    const char *cookie = push_all(world);
+    (void)state;
     carry(world, CARRIED);
     assert_true(pull(world, cookie) > CARRIED);
     assert_int_equal(api_ask(world, &root, "POST", BASE "/snapshot", KEDGE_BYTES("")), 200);
@@ -144,14 +152,9 @@ static bool run_at_once(void *context, void (*run)(void *argument), void *argume
 
 static void test_a_damaged_snapshot_behind_such_an_entry_is_made_anew(void **state)
 {
-    static const size_t small[] = {10}, large[] = {1600000};
     api_world *world = new_world();
+    const char *cookie = push_all(world);
     (void)state;
-    push(world, 1, small, 1, true);
-    pull(world, "null");
-    const char *cookie = api_cookie(world);
-    push(world, 2, large, 1, true);
-    push(world, 3, small, 1, true);
     assert_int_equal(api_ask(world, &root, "POST", BASE "/snapshot", KEDGE_BYTES("")), 200);
     api_world_lose_blobs(world, "acme/projects/sheet/versions/", true);
     carry(world, CARRIED);

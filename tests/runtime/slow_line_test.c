@@ -136,12 +136,12 @@ static void ask_with_body(place *here, const char *method, const char *path, con
     ask(here, (kedge_driver_request){.method = method, .path = path, .body = kedge_bytes_of(body)});
 }
 
-/* It took longer than its deadline, and the owner was told so that its guard holds. What was asked
- * again may have been done before. */
-static void check_went_well(const place *here)
+/* It took longer than its deadline, and the owner was told so that its guard holds. What is made
+ * (201) may have been made by a try before, when it was asked again. */
+static void check_went_well(const place *here, int status)
 {
-    if (here->status != 200 && here->status != 201)
-        fail_msg("status %d, %s", here->status, here->code);
+    bool made_before = status == 201 && here->status == 200 && here->deadline_ms > DEADLINE_MS;
+    if (here->status != status && !made_before) fail_msg("status %d, %s", here->status, here->code);
     assert_true(here->took_ms > 2 * here->deadline_ms);
     assert_true(here->moved >= here->took_ms / here->deadline_ms - 1);
 }
@@ -173,13 +173,13 @@ static void test_large_requests_and_responses_take_as_long_as_the_line_needs(voi
 {
     place *here = *state;
     ask_with_body(here, "POST", "push", large_push());
-    check_went_well(here);
+    check_went_well(here, 200);
     ask_with_body(here, "POST", "pull", PULL);
-    check_went_well(here);
+    check_went_well(here, 200);
     assert_true(here->body_size > VALUE_BYTES);
     ask(here,
         (kedge_driver_request){.method = "GET", .path = "versions/latest/collections/notes/large"});
-    check_went_well(here);
+    check_went_well(here, 200);
     assert_true(here->body_size > VALUE_BYTES);
 }
 
@@ -193,7 +193,7 @@ static void test_a_large_request_to_elsewhere_takes_as_long_as_the_line_needs(vo
                                      .path = "push/upload",
                                      .url = url,
                                      .body = kedge_bytes_of(large_push())});
-    check_went_well(here);
+    check_went_well(here, 201);
 }
 
 static void send_once(place *here, const char *path, const char *body)
