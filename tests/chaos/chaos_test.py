@@ -6,6 +6,7 @@ all copies read the same, and kedge-admin finds nothing wrong.
 Usage: chaos_test.py SERVER NOTES ADMIN WRITER PLUGIN E2E_FOLDER [--seconds N] [--seed S]. The environment names the
 engines; engines that keep their data (KEDGE_CHAOS_STACK names their stack's folder) are killed as well."""
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -29,6 +30,7 @@ ROUNDS = 3  # writes and syncs of a copy in a turn
 RATE = 0.04
 TURNS_MIN = 4
 CATCH_UP_S = 120
+TRANSACTION_WAIT_S = 10
 NAME = "kedge-chaos-" + secrets.token_hex(6)
 STORES = ["--table", NAME, "--bucket", NAME, "--queue", NAME + ".fifo"]
 SERVICES = {"dynamodb": "AWS_ENDPOINT_URL_DYNAMODB", "s3": "AWS_ENDPOINT_URL_S3", "sqs": "AWS_ENDPOINT_URL_SQS"}
@@ -113,11 +115,25 @@ class Chaos:
         status = self.stack_command("status").stdout.splitlines()
         pids = [int(line.split()[1]) for line in status if line.startswith(service)]
         assert pids, status
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+        if service == "dynamodb":
+            self.wait_for_transaction(lambda: kill(pids))
+        kill(pids)
         started = self.stack_command("up")
         assert started.returncode == 0, started.stdout + started.stderr
         self.killed[service] += 1
+
+    def wait_for_transaction(self, then):
+        """The worst moment to kill it: a version is stored, and the server is about to know. Gives up after a while."""
+        done = threading.Event()
+
+        def found():
+            then()
+            self.killed["after a transaction"] += 1
+            done.set()
+
+        self.proxies["dynamodb"].after_transaction = found
+        done.wait(TRANSACTION_WAIT_S)
+        self.proxies["dynamodb"].after_transaction = None
 
     def stack_command(self, command):
         return subprocess.run(["scripts/stack", command, "--folder", self.stack], capture_output=True, text=True)
@@ -150,6 +166,13 @@ class Chaos:
                               capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         return sum(expected.values()), json.loads(done.stdout.splitlines()[-1])
+
+
+def kill(pids):
+    """Those that are still there."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def idle(total, proxies):

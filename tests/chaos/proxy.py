@@ -22,6 +22,7 @@ KINDS = {
 }
 # Reasons for which a transaction is cancelled that say nothing about what is stored.
 PASSING = ["TransactionConflict", "ProvisionedThroughputExceeded", "ThrottlingError"]
+KEY = ["pk", "sk"]  # the attributes of a record's key
 JSON_ERROR = "com.amazonaws.dynamodb.v20120810#"
 
 
@@ -39,6 +40,10 @@ class Message:
 
     def bytes(self):
         return self.head + self.body
+
+    def action(self):
+        """What is asked of DynamoDB or SQS, such as DynamoDB_20120810.PutItem."""
+        return self.fields.get("x-amz-target", "")
 
     def with_body(self, body):
         lines = [line for line in self.head.decode("latin-1").split("\r\n")
@@ -84,6 +89,7 @@ class Proxy:
         self.on = False
         self.requests = 0
         self.counts = collections.Counter()
+        self.after_transaction = None  # called once, when the next transaction is done and nobody knows it yet
         self.tasks = set()  # the event loop itself keeps only weak references to them
         self.ready = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -140,10 +146,10 @@ class Proxy:
     def draw(self, request):
         """A fault that fits the request, or None."""
         # Transactions and sends are few, and have faults of their own.
-        rare = request.fields.get("x-amz-target", "").endswith(("TransactWriteItems", "SendMessage"))
+        action = request.action()
+        rare = action.endswith(("TransactWriteItems", "SendMessage"))
         if not self.on or self.random.random() >= self.rate * (5 if rare else 1):
             return None
-        action = request.fields.get("x-amz-target", "")
         fits = {
             "cancelled": action.endswith("TransactWriteItems"),
             "short page": action.endswith("Query"),
@@ -157,7 +163,26 @@ class Proxy:
     async def forward(self, request, reader, writer):
         writer.write(request.bytes())
         await writer.drain()
-        return await read_message(reader, bodiless=request.first.startswith("HEAD "))
+        answer = await read_message(reader, bodiless=request.first.startswith("HEAD "))
+        if request.action().endswith("TransactWriteItems") and " 200 " in answer.first:
+            await self.wait_until_stored(request, reader, writer)
+            if self.after_transaction:
+                call, self.after_transaction = self.after_transaction, None
+                call()
+        return answer
+
+    async def wait_until_stored(self, transaction, reader, writer):
+        """DynamoDB Local answers a transaction some milliseconds before it commits it, and forgets it when it is
+        killed in between; AWS does not. What it answers to the next write, it has committed, and the transaction
+        before it."""
+        key = {name: {"S": "nobody"} for name in KEY}
+        table = next(iter(json.loads(transaction.body)["TransactItems"][0].values()))["TableName"]
+        head = transaction.head.replace(b"TransactWriteItems", b"DeleteItem")
+        write = Message(head).with_body(json.dumps({"TableName": table, "Key": key}).encode())
+        writer.write(write.bytes())
+        await writer.drain()
+        answer = await read_message(reader)
+        assert " 200 " in answer.first, answer.bytes()
 
     async def pass_on(self, request, reader, writer):
         """The answer for the client; None: its connection is cut."""
