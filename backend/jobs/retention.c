@@ -2,6 +2,7 @@
 #include "backend/jobs/retention_internal.h"
 
 #include "backend/jobs/rows.h"
+#include "backend/versioned/index/index.h"
 #include "backend/versioned/state/checkpoint.h"
 #include "backend/versioned/versions/blob.h"
 #include "backend/versioned/versions/versions.h"
@@ -215,7 +216,8 @@ static kedge_status fold_old_versions(retaining *work, kedge_replay *replay, ked
 static kedge_status make_sure(retaining *work, kedge_error *error)
 {
     kedge_replay replay = kedge_replay_make(work->project);
-    kedge_status status = fold_old_versions(work, &replay, error);
+    kedge_status status = kedge_index_ensure(work->project, error);
+    if (status == KEDGE_OK) status = fold_old_versions(work, &replay, error);
     if (status == KEDGE_OK) status = make_bases(work, &replay, error);
     kedge_replay_free(&replay);
     return status;

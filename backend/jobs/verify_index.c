@@ -2,6 +2,7 @@
 #include "backend/jobs/verify_internal.h"
 
 #include "backend/jobs/rows.h"
+#include "backend/versioned/index/index.h"
 
 /* ---- the rows of a version ---- */
 
@@ -10,7 +11,8 @@ static kedge_status repair_row(verifying *work, const kedge_record_write *wanted
 {
     const kedge_records *records = work->project->records;
     int64_t version = kedge_record_attribute(&wanted->record, "version")->number;
-    kedge_status status = records->vtable->write(records->self, wanted, error);
+    kedge_status status = kedge_index_ensure(work->project, error);
+    if (status == KEDGE_OK) status = records->vtable->write(records->self, wanted, error);
     if (status != KEDGE_OK) return status;
     return verify_tell_repaired(work, "row", version, wanted->record.key.sort, "its version",
                                 error);

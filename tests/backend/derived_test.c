@@ -166,6 +166,47 @@ static void test_a_project_may_change_its_cadence_at_any_time(void **state)
     compare_worlds(world_setup_memory, world_setup_memory, 60, change_cadence);
 }
 
+/* ---- a crash while rows are made again ---- */
+
+#define MANY_CLIENTS 60 /* of one version; they have more rows than one transaction holds */
+
+static void add_many_clients(void)
+{
+    static char names[MANY_CLIENTS][8];
+    push_begin(&builder);
+    for (int i = 0; i < MANY_CLIENTS; i++) {
+        snprintf(names[i], sizeof names[i], "m%d", i);
+        push_add(&builder, names[i], 1, names[i], i);
+    }
+}
+
+/* The rows of the first version are made last, in several transactions. */
+static void test_a_crash_between_the_rows_of_the_first_version_is_noticed(void **state)
+{
+    test_world *world = *state;
+    kedge_push_result result = {0};
+    add_many_clients();
+    assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+    assert_int_equal(world_head(world), 1);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
+    world_put(world, "own", 1, "own", 1);
+    bool met = true;
+    for (uint64_t at = 1; met; at++) {
+        world_delete_derived(world);
+        world_restart(world);
+        world_arm(world, WORLD_FAULT_BEFORE, at, true, true);
+        add_many_clients();
+        met = push_send(&builder, world->backend, &ann, &result) != KEDGE_OK;
+        world_disarm(world);
+        world_restart(world);
+        add_many_clients();
+        assert_int_equal(push_send(&builder, world->backend, &ann, &result), KEDGE_OK);
+        assert_int_equal(result.problem, KEDGE_PUSH_FINE);
+        assert_int_equal(world_head(world), 2);
+    }
+    world_check(world);
+}
+
 /* ---- what a pinned version tells ---- */
 
 static int64_t lmid_at(kedge_backend *backend, const kedge_version *version, const char *client)
@@ -295,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_sqlite_and_memory_give_the_same_answers),
         cmocka_unit_test(test_a_project_may_change_its_cadence_at_any_time),
         OVER_ALL(test_the_lmid_at_a_pinned_version_is_of_that_version),
+        OVER_MEMORY(test_a_crash_between_the_rows_of_the_first_version_is_noticed),
         OVER_ALL(test_outcomes_come_in_order_from_rows_and_from_recent_versions),
         OVER_ALL(test_the_clients_of_a_group_since_a_version),
     };

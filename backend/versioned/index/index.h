@@ -101,5 +101,8 @@ kedge_status kedge_index_complete(const kedge_project *project, const kedge_vers
  * `*repaired`: the rows were written. */
 kedge_status kedge_index_repair(const kedge_project *project, const kedge_version *at, bool surely,
                                 bool *repaired, kedge_error *error);
+/* To be called before single rows are put again: the row of an old version would hide from readers
+ * that all newer ones are missing. Writes all of them, if they are. */
+kedge_status kedge_index_ensure(const kedge_project *project, kedge_error *error);
 
 #endif

@@ -235,6 +235,7 @@ static kedge_status write_range(const kedge_project *project, int64_t from,
 
 /* ---- is it there? ---- */
 
+/* Of a version's rows that of its last run is written last. */
 static kedge_status row_is_there(const kedge_project *project, const kedge_version *version,
                                  bool *there, kedge_error *error)
 {
@@ -242,7 +243,7 @@ static kedge_status row_is_there(const kedge_project *project, const kedge_versi
     kedge_key partition = kedge_key_partition(&project->ref);
     kedge_key sort = kedge_key_fork(version->number);
     if (version->run_count > 0) {
-        const kedge_run *run = &version->runs[0];
+        const kedge_run *run = &version->runs[version->run_count - 1];
         sort = kedge_key_run(run->client, run->retired ? KEDGE_RETIRED_FIRST : run->first);
     }
     kedge_record_key key = {kedge_key_bytes(&partition), kedge_key_bytes(&sort)};
@@ -257,25 +258,38 @@ static kedge_status row_is_there(const kedge_project *project, const kedge_versi
     return KEDGE_OK;
 }
 
-/* A row of the oldest version that is kept: the one that is written last when all are made again.
- * Without retention, which is the rule, that is version 1. */
-static kedge_status index_is_there(const kedge_project *project, bool *there, kedge_error *error)
+static kedge_status load_oldest(const kedge_project *project, int64_t *number,
+                                const kedge_version **version, kedge_error *error)
+{
+    *number = 1;
+    kedge_status status = kedge_version_load_detail(project, 1, KEDGE_VERSION_RUNS, version, error);
+    if (status != KEDGE_NOT_FOUND) return status;
+    status = kedge_retained_oldest(project, number, error);
+    if (status != KEDGE_OK) return status;
+    if (*number == 1) return KEDGE_DONE;
+    status = kedge_version_load_detail(project, *number, KEDGE_VERSION_RUNS, version, error);
+    return status == KEDGE_NOT_FOUND ? kedge_retained_fail(project, *number, *number, error)
+                                     : status;
+}
+
+/* A row of the oldest version that is kept and has rows: the one that is written last when all are
+ * made again. Without retention, which is the rule, that is version 1. A version that a repair has
+ * committed has none. */
+static kedge_status index_is_there(const kedge_project *project, int64_t through, bool *there,
+                                   kedge_error *error)
 {
     const kedge_version *first = NULL;
-    int64_t oldest = 1;
+    int64_t number = 1;
     *there = true;
-    kedge_status status = kedge_version_load_detail(project, 1, KEDGE_VERSION_RUNS, &first, error);
-    if (status == KEDGE_NOT_FOUND) {
-        status = kedge_retained_oldest(project, &oldest, error);
-        if (status != KEDGE_OK || oldest == 1) return status; /* lost; the rows are what is left */
-        status = kedge_version_load_detail(project, oldest, KEDGE_VERSION_RUNS, &first, error);
-        if (status == KEDGE_NOT_FOUND) {
-            return kedge_retained_fail(project, oldest, oldest, error);
-        }
+    kedge_status status = load_oldest(project, &number, &first, error);
+    while (status == KEDGE_OK && first->run_count == 0 && first->forked.size == 0) {
+        kedge_version_release(first);
+        if (++number > through) return KEDGE_OK;
+        status = kedge_version_load_detail(project, number, KEDGE_VERSION_RUNS, &first, error);
+        if (status == KEDGE_NOT_FOUND) return kedge_retained_fail(project, number, number, error);
     }
-    if (status != KEDGE_OK) return status;
-    bool has_rows = first->run_count > 0 || first->forked.size > 0;
-    if (has_rows) status = row_is_there(project, first, there, error);
+    if (status != KEDGE_OK) return status == KEDGE_DONE ? KEDGE_OK : status;
+    status = row_is_there(project, first, there, error);
     kedge_version_release(first);
     return status;
 }
@@ -288,7 +302,7 @@ kedge_status kedge_index_repair(const kedge_project *project, const kedge_versio
     kedge_status status = KEDGE_OK;
     *repaired = false;
     if (at->indexed_through == 0) return KEDGE_OK;
-    if (!surely) status = index_is_there(project, &there, error);
+    if (!surely) status = index_is_there(project, at->indexed_through, &there, error);
     if (status != KEDGE_OK || there) return status;
     /* The rows of all versions up to the newest, not only those that `at` needs: a reader at a
      * newer version that finds old rows takes them for all there are. */
@@ -310,5 +324,16 @@ kedge_status kedge_index_complete(const kedge_project *project, const kedge_vers
     /* No reader uses these rows before a commit says that all of them are there. */
     status = write_range(project, head->indexed_through + 1, head, false, error);
     if (status == KEDGE_OK) kedge_cache_set_indexed(project->backend->cache, &project->ref, head);
+    return status;
+}
+
+kedge_status kedge_index_ensure(const kedge_project *project, kedge_error *error)
+{
+    bool repaired = false;
+    const kedge_version *newest = NULL;
+    kedge_status status = kedge_version_load_detail(project, 0, KEDGE_VERSION_RUNS, &newest, error);
+    if (status != KEDGE_OK) return status;
+    status = kedge_index_repair(project, newest, false, &repaired, error);
+    kedge_version_release(newest);
     return status;
 }
