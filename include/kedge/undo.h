@@ -42,7 +42,8 @@ KEDGE_API kedge_status kedge_undo_begin(kedge_db *db, const char *KEDGE_NULLABLE
  * next that kedge_undo takes back, and what could be redone is forgotten. Errors: KEDGE_CONFLICT
  * "undo-not-open": this thread has begun none; KEDGE_LIMIT_EXCEEDED "undo-too-large": the group has
  * more than KEDGE_LIMIT_UNDO_CHANGES changes or KEDGE_LIMIT_UNDO_GROUP_BYTES, or memory ran out
- * for it. The group has ended then, too; its edits are kept, and cannot be undone. */
+ * for it. The group has ended then, too; its edits are kept, and cannot be undone. Nor can the
+ * groups before it: an undo would take back what the user did not do last. */
 KEDGE_API kedge_status kedge_undo_end(kedge_db *db, kedge_error *KEDGE_NULLABLE error);
 
 /* Start from KEDGE_UNDO_RESULT_INIT (see kedge/base.h). */

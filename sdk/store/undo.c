@@ -40,6 +40,8 @@ static kedge_status end_group(kedge_undo_log *log, kedge_error *error)
     bool too_large = log->open.too_large;
     kedge_undo_group_settle(&log->open);
     if (too_large || log->open.count > 0) kedge_undo_stack_clear(&log->redo);
+    /* The next undo would take back what is older than what the user did last. */
+    if (too_large) kedge_undo_stack_clear(&log->undo);
     kedge_undo_log_push(log, &log->undo, &log->open);
     if (!too_large) return KEDGE_OK;
     return kedge_fail(error, KEDGE_LIMIT_EXCEEDED, "undo-too-large",

@@ -94,13 +94,16 @@ static void test_a_group_over_its_bounds_stands_and_cannot_be_undone(void **stat
     int head = snprintf(args, size, "{\"collection\":\"notes\",\"id\":\"1\",\"value\":\"");
     memset(args + head, 'x', KEDGE_LIMIT_UNDO_GROUP_BYTES);
     snprintf(args + head + KEDGE_LIMIT_UNDO_GROUP_BYTES, 100, "\"}");
+    begin_group(&f, "before");
+    fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"3\",\"value\":1}");
+    end_group(&f);
     begin_group(&f, "");
     fixture_mutate(&f, "kedge.put", args);
     fixture_mutate(&f, "kedge.put", "{\"collection\":\"notes\",\"id\":\"2\",\"value\":1}");
     assert_int_equal(kedge_store_undo_end(f.store, &f.error), KEDGE_LIMIT_EXCEEDED);
     assert_string_equal(f.error.code, "undo-too-large");
     fixture_expect(&f, "2", "1");
-    assert_int_equal(state_of(&f).undo_count, 0);
+    assert_int_equal(state_of(&f).undo_count, 0); /* what was done before it neither */
     assert_false(state_of(&f).open);
     free(args);
     fixture_end(&f);
