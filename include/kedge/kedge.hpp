@@ -99,7 +99,8 @@ class transaction
             [&](kedge_error *e) { return kedge_tx_put_project(tx_, json.data(), json.size(), e); });
     }
 
-    /* Refuses the mutation: the mutator must return what this gives. */
+    /* Refuses the mutation: the mutator must return what this gives. `code` has only the characters
+     * a to z, 0 to 9 and "-"; else the rejection is "mutator-failed", without the message. */
     result<void> reject(std::string_view code, std::string_view message) const
     {
         const detail::name code_text(code), message_text(message);

@@ -41,7 +41,8 @@ typedef struct kedge_tx kedge_tx;
 /* `args` is canonical JSON (RFC 8785) of `args_size` bytes, not NUL-terminated. Must return
  * KEDGE_OK, the status that kedge_tx_reject returned, or the status of a function below that
  * failed. When memory of its own runs out, it returns KEDGE_NO_MEMORY: then the mutation is not
- * rejected, and the server runs it again. Any other status rejects it as "mutator-failed". */
+ * rejected, and the server runs it again. Any other status rejects it: with the code and message
+ * in `error`, or as "mutator-failed" when there is no valid code. */
 typedef kedge_status (*kedge_mutator_function)(kedge_tx *tx, const char *args, size_t args_size,
                                                void *KEDGE_NULLABLE userdata,
                                                kedge_error *KEDGE_NULLABLE error);
