@@ -3,16 +3,32 @@
 
 #include "backend/jobs/rows.h"
 #include "backend/versioned/index/index.h"
+#include "common/error.h"
 
 /* ---- the rows of a version ---- */
+
+/* When a damaged version keeps the rows from being made again, the findings of rows stand: single
+ * ones would hide from readers that others are missing. */
+static kedge_status ensure_rows(verifying *work, kedge_error *error)
+{
+    kedge_error failure = {0};
+    if (work->rows_ensured) return KEDGE_OK;
+    kedge_status status = kedge_index_ensure(work->project, &failure);
+    if (status != KEDGE_OK && !verify_is_damage(status))
+        return kedge_fail(error, status, failure.code, "%s", failure.message);
+    work->rows_ensured = true;
+    work->puts_rows = status == KEDGE_OK;
+    return KEDGE_OK;
+}
 
 static kedge_status repair_row(verifying *work, const kedge_record_write *wanted,
                                kedge_error *error)
 {
     const kedge_records *records = work->project->records;
     int64_t version = kedge_record_attribute(&wanted->record, "version")->number;
-    kedge_status status = kedge_index_ensure(work->project, error);
-    if (status == KEDGE_OK) status = records->vtable->write(records->self, wanted, error);
+    kedge_status status = ensure_rows(work, error);
+    if (status != KEDGE_OK || !work->puts_rows) return status;
+    status = records->vtable->write(records->self, wanted, error);
     if (status != KEDGE_OK) return status;
     return verify_tell_repaired(work, "row", version, wanted->record.key.sort, "its version",
                                 error);

@@ -82,6 +82,8 @@ typedef struct verifying {
     int64_t indexed_through; /* of the version before */
     int64_t gone;            /* the last of the versions that are no longer kept */
     bool repair;
+    bool rows_ensured; /* the first row that was to be put again has asked for it */
+    bool puts_rows;    /* and single rows may be put */
     verify_lost *lost;
     size_t lost_count;
     size_t lost_capacity;

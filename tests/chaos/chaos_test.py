@@ -201,7 +201,8 @@ def run(mode, seconds, seed, total):
     except AssertionError:
         for number, server in enumerate(chaos.servers):
             print(server.log_path.read_text()[-3000:])
-            shutil.copy(server.log_path, pathlib.Path(os.environ["KEDGE_CHAOS_STACK"]) / "logs" / f"server-{number}.log")
+            if chaos.stack:
+                shutil.copy(server.log_path, pathlib.Path(chaos.stack) / "logs" / f"server-{number}.log")
         raise
     finally:
         chaos.close()

@@ -7,6 +7,8 @@
 #include "backend/versioned/projects/redeliver.h"
 #include "tests/support/project.h"
 
+#include <string.h>
+
 static kedge_status retain(test_world *world, int64_t versions)
 {
     kept_lines kept;
@@ -70,7 +72,8 @@ static void break_off_anywhere(test_world *world, kedge_status (*job)(test_world
     world_put(world, "own", 1, "own", 1);
     int64_t head = world_head(world);
     bool met = true;
-    for (uint64_t at = 1; met; at++) {
+    uint64_t at = 1;
+    for (; met; at++) {
         world_delete_derived(world);
         world_restart(world);
         world_arm(world, WORLD_FAULT_BEFORE, at, true, true);
@@ -82,6 +85,7 @@ static void break_off_anywhere(test_world *world, kedge_status (*job)(test_world
         assert_int_equal(world_try(world, "c2", 1, "c", 4), KEDGE_PUSH_FINE);
         assert_int_equal(world_head(world), head);
     }
+    assert_true(at > 3); /* it was broken off at several places */
     jobs_check(world);
 }
 
@@ -111,12 +115,37 @@ static void test_a_repair_may_come_after_all_rows_were_deleted(void **state)
     break_off_anywhere(*state, verify_and_repair);
 }
 
+/* The rows of the versions above the damaged one are made, the newest first. Those below would show
+ * a reader that all are there; the repair leaves them out, and goes on with what else there is. */
+static void test_a_repair_puts_no_single_rows_when_a_version_is_damaged(void **state)
+{
+    test_world *world = *state;
+    kept_lines kept;
+    kedge_verify_summary summary;
+    kedge_error error = {0};
+    for (int64_t id = 1; id <= 4; id++)
+        world_put(world, "c1", id, "a", (int)id);
+    assert_int_equal(kedge_processor_index(NOTES(world), NULL), KEDGE_OK);
+    world_put(world, "own", 1, "own", 1);
+    world_delete_derived(world);
+    damage_delete(world, "ProjectVersion#pv_000000000003");
+    world_restart(world);
+    lines_begin(&kept);
+    kedge_status status = kedge_repair_project(NOTES(world), &kept.lines, &summary, &error);
+    if (status != KEDGE_OK) fail_msg("%s: %s", error.code, error.message);
+    assert_non_null(strstr(kept.text.data, "\"row-missing\",\"version\":1"));
+    assert_null(strstr(kept.text.data, "\"repaired\":\"row\""));
+    lines_end(&kept);
+    assert_int_equal(world_count_records(world, "Mutation#"), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         OVER_MEMORY(test_rows_that_are_deleted_behind_a_repaired_version_are_made_again),
         OVER_MEMORY(test_retention_may_come_after_all_rows_were_deleted),
         OVER_MEMORY(test_a_repair_may_come_after_all_rows_were_deleted),
+        OVER_MEMORY(test_a_repair_puts_no_single_rows_when_a_version_is_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

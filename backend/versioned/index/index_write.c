@@ -266,7 +266,7 @@ static kedge_status load_oldest(const kedge_project *project, int64_t *number,
     if (status != KEDGE_NOT_FOUND) return status;
     status = kedge_retained_oldest(project, number, error);
     if (status != KEDGE_OK) return status;
-    if (*number == 1) return KEDGE_DONE;
+    if (*number == 1) return KEDGE_DONE; /* lost: the rows are what is left */
     status = kedge_version_load_detail(project, *number, KEDGE_VERSION_RUNS, version, error);
     return status == KEDGE_NOT_FOUND ? kedge_retained_fail(project, *number, *number, error)
                                      : status;
